@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* config.h: what the loader tells the programs before they are loaded. */
+#ifndef BOOTSCOPE_CONFIG_H
+#define BOOTSCOPE_CONFIG_H
+
+/* In .rodata, so that the verifier drops the branches that are not taken. */
+const volatile __u32 recorder_pid;          /* pid in the initial namespace */
+const volatile __u32 want_args = 1;         /* 0: argv stays out of the trace */
+const volatile __u32 wake_reader_at = 1 << 20; /* bytes in the ring buffer that wake the reader */
+const volatile __u32 signal_from_sched = 1; /* 0 on PREEMPT_RT before 6.12, see sched.h */
+
+/* CO-RE object only. */
+const volatile __u32 has_task_pt_regs;      /* bpf_task_pt_regs, 5.15 */
+const volatile __u32 switch_state_arg;      /* the index of prev_state in sched_switch's arguments, 0 is none */
+const volatile __u32 thread_size = 16384;   /* size of a kernel stack */
+const volatile __u32 stack_padding;         /* 16 on x86 kernels with FRED (6.9) */
+
+/* Object without relocations only: where tracefs says the fields are. */
+struct tracepoint_offsets {
+	__u32 switch_prev_pid, switch_prev_state, switch_next_pid;
+	__u32 waking_pid;
+	__u32 fork_child_pid;
+	__u32 exec_filename_loc, exec_old_pid;
+	__u32 rename_pid, rename_comm;
+	__u32 cpufreq_state, cpufreq_cpu;
+};
+const volatile struct tracepoint_offsets offsets;
+
+#endif

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * core.bpf.c: the programs for kernels with BTF (CO-RE). Sections name the first choice of each
+ * probe; tracer/record/ways.go has the order in which they are tried.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "events.h"
+#include "registers.h"
+#include "kernel.h"
+#include "core_fixes.h"
+#include "config.h"
+#include "maps.h"
+#include "sched.h"
+#include "scratch.h"
+#include "file.h"
+#include "open.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* ---- saved registers ---- */
+
+/* Where a task's user registers are, for kernels without bpf_task_pt_regs. */
+static __always_inline struct user_registers *registers_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, stack) + thread_size - stack_padding - bpf_core_type_size(struct pt_regs);
+}
+
+static __always_inline int has_user_registers(struct task_struct *task)
+{
+	return !(BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER));
+}
+
+static __always_inline int read_registers(struct user_registers *regs, struct task_struct *task)
+{
+	return has_user_registers(task) && bpf_probe_read_kernel(regs, sizeof(*regs), registers_of(task)) == 0;
+}
+
+/* ---- sched ---- */
+
+static __always_inline __u32 state_of(struct task_struct *task, int preempted, unsigned int bits)
+{
+	if (preempted)
+		return STATE_PREEMPTED;
+	if (bits & TASK_DEAD_OR_ZOMBIE)
+		return STATE_DEAD;
+	if (bits & TASK_STOPPED_OR_TRACED)
+		return STATE_STOPPED;
+	if (bits & TASK_UNINTERRUPTIBLE) {
+		if (bits & TASK_NOLOAD)
+			return STATE_IDLE;
+		return BPF_CORE_READ_BITFIELD(task, in_iowait) ? STATE_IO_WAIT : STATE_BLOCKED;
+	}
+	if (bits & TASK_INTERRUPTIBLE)
+		return STATE_SLEEPING;
+	return STATE_YIELDED;
+}
+
+/* The system call that a task sleeps in, or NO_SYSCALL: a page fault and an interrupt save a negative number. */
+static __always_inline __u32 sleeping_syscall(struct task_struct *task, int *compat)
+{
+	int nr = -1;
+
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return NO_SYSCALL;
+	if (has_task_pt_regs) {
+		struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+
+		nr = REG_SYSCALL(regs);
+		*compat = REG_IS_COMPAT(regs);
+	} else {
+		struct user_registers regs;
+
+		if (bpf_probe_read_kernel(&regs, sizeof(regs), registers_of(task)) == 0) {
+			nr = REG_SYSCALL(&regs);
+			*compat = REG_IS_COMPAT(&regs);
+		}
+	}
+	return nr >= 0 && nr < NO_SYSCALL ? nr : NO_SYSCALL;
+}
+
+SEC("tp_btf/sched_switch")
+int sched_switch(__u64 *ctx)
+{
+	int preempted = ctx[0] & 1;
+	struct task_struct *prev = (void *)ctx[1];
+	struct task_struct *next = (void *)ctx[2];
+	/* The tracepoint's own argument where there is one (5.18): by now the task may say otherwise. */
+	unsigned int bits = switch_state_arg == 3 ? (unsigned int)ctx[3] : task_state_bits(prev);
+	__u32 state = state_of(prev, preempted, bits);
+	__u32 syscall = NO_SYSCALL;
+	int compat = 0;
+
+	if (state > STATE_YIELDED && state < STATE_STOPPED)
+		syscall = sleeping_syscall(prev, &compat);
+	if (syscall == NO_SYSCALL)
+		compat = 0;
+	sched_event(WORD_SWITCH, next->pid, state, syscall, prev->pid, compat);
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int sched_waking(__u64 *ctx)
+{
+	struct task_struct *target = (void *)ctx[0];
+
+	sched_event(WORD_WAKING, target->pid, 0, NO_SYSCALL, (__u32)bpf_get_current_pid_tgid(), 0);
+	return 0;
+}
+
+/* ---- process ---- */
+
+static __always_inline cgroup_id cgroup_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
+SEC("tp_btf/sched_process_fork")
+int process_fork(__u64 *ctx)
+{
+	struct task_struct *child = (void *)ctx[1];
+	struct event_fork event = {};
+
+	fill_header(&event.header, KIND_FORK, 0);
+	event.child_tid = child->pid;
+	event.child_pid = child->tgid;
+	event.cgroup = cgroup_of(child);
+	emit(PROBE_PROCESS, &event, sizeof(event));
+	return 0;
+}
+
+/* The arguments are in the new stack, which exec has just written. */
+static __always_inline void send_args(struct task_struct *task)
+{
+	struct scratch *scratch = take_scratch(PROBE_PROCESS);
+	unsigned long start = BPF_CORE_READ(task, mm, arg_start);
+	unsigned long end = BPF_CORE_READ(task, mm, arg_end);
+	struct event_args *event;
+	__u64 len;
+
+	if (!scratch)
+		return;
+	event = (void *)scratch->event;
+	fill_header(&event->header, KIND_ARGS, 0);
+	event->total = end > start ? end - start : 0;
+	len = event->total;
+	if (len > TAIL_MAX)
+		len = TAIL_MAX;
+	if (bpf_probe_read_user(TAIL_OF(scratch, struct event_args), len, (void *)start) != 0)
+		len = 0;
+	emit_with_tail(PROBE_PROCESS, scratch, sizeof(struct event_args), len);
+	release_scratch(scratch);
+}
+
+SEC("tp_btf/sched_process_exec")
+int process_exec(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct linux_binprm *bprm = (void *)ctx[2];
+	file_id exe = name_file(BPF_CORE_READ(bprm, file), PROBE_PROCESS);
+	struct scratch *scratch = take_scratch(PROBE_PROCESS);
+	struct event_exec *event;
+	long len;
+
+	if (!scratch)
+		return 0;
+	event = (void *)scratch->event;
+	fill_header(&event->header, KIND_EXEC, 0);
+	event->exe = exe;
+	event->cgroup = cgroup_of(task);
+	event->old_tid = ctx[1];
+	event->mount_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	len = bpf_probe_read_kernel_str(TAIL_OF(scratch, struct event_exec), TAIL_MAX, BPF_CORE_READ(bprm, filename));
+	emit_with_tail(PROBE_PROCESS, scratch, sizeof(struct event_exec), len > 0 ? len - 1 : 0);
+	release_scratch(scratch);
+	if (want_args)
+		send_args(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int process_exit(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct event_exit event = {};
+
+	fill_header(&event.header, KIND_EXIT, 0);
+	event.cpu = task->se.sum_exec_runtime;
+	event.minor_faults = task->min_flt;
+	event.major_faults = task->maj_flt;
+	event.status = task->exit_code;
+	event.flags = EXIT_COUNTERS;
+	emit(PROBE_PROCESS, &event, sizeof(event));
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int process_rename(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct event_rename event = {};
+
+	fill_header(&event.header, KIND_RENAME, 0);
+	event.target = task->pid;
+	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), (void *)ctx[1]);
+	emit(PROBE_PROCESS, &event, sizeof(event));
+	return 0;
+}
+
+/* ---- open ---- */
+
+static __always_inline void send_open(struct open_call *call)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct event_open event;
+	file_id file = 0, base = 0;
+	__u8 first = 0;
+
+	if (call->result >= 0) {
+		struct file *opened = descriptor_file(task, call->result);
+
+		if (opened)
+			file = name_file(opened, PROBE_OPEN);
+	}
+	if (file) {
+		fill_open(&event, call);
+		event.file = file;
+		emit(PROBE_OPEN, &event, sizeof(event));
+		return;
+	}
+	bpf_probe_read_user(&first, sizeof(first), call->name);
+	if (first != '/') {
+		struct path cwd = {
+			.mnt = BPF_CORE_READ(task, fs, pwd.mnt),
+			.dentry = BPF_CORE_READ(task, fs, pwd.dentry),
+		};
+
+		if (call->dirfd == AT_FDCWD) {
+			base = name_path(&cwd, PROBE_OPEN);
+		} else {
+			struct file *dir = descriptor_file(task, call->dirfd);
+
+			if (dir)
+				base = name_file(dir, PROBE_OPEN);
+		}
+	}
+	send_open_by_name(call, base);
+}
+
+/* First choice: do_sys_openat2 serves open, openat, openat2 and creat, of 32-bit callers too (5.6). */
+SEC("fexit/do_sys_openat2")
+int open_fexit(__u64 *ctx)
+{
+	struct user_registers regs;
+	struct open_call call = {};
+
+	if (!read_registers(&regs, (void *)bpf_get_current_task()))
+		return 0;
+	call.dirfd = ctx[0];
+	call.name = (void *)ctx[1];
+	call.flags = BPF_CORE_READ((struct open_how *)ctx[2], flags);
+	call.result = ctx[3];
+	call.user_sp = REG_SP(&regs);
+	call.compat = REG_IS_COMPAT(&regs);
+	send_open(&call);
+	return 0;
+}
+
+/* A return probe has no arguments; the saved registers of the system call still do. */
+SEC("kretprobe/do_sys_openat2")
+int open_kretprobe(struct user_registers *ctx)
+{
+	struct user_registers regs;
+	struct open_call call;
+
+	if (!read_registers(&regs, (void *)bpf_get_current_task()))
+		return 0;
+	if (!is_open_call(REG_SYSCALL(&regs), REG_IS_COMPAT(&regs)))
+		return 0;
+	read_open_call(&call, &regs, REG_SYSCALL(&regs), REG_IS_COMPAT(&regs), REG_RESULT(ctx));
+	send_open(&call);
+	return 0;
+}
+
+/* Everywhere: every system call's end. What is not an open leaves after two loads. */
+SEC("tp_btf/sys_exit")
+int open_sys_exit(__u64 *ctx)
+{
+	struct pt_regs *saved = (void *)ctx[0];
+	int nr = REG_SYSCALL(saved);
+	int compat = REG_IS_COMPAT(saved);
+	struct user_registers regs;
+	struct open_call call;
+
+	if (!is_open_call(nr, compat))
+		return 0;
+	bpf_probe_read_kernel(&regs, sizeof(regs), saved);
+	read_open_call(&call, &regs, nr, compat, ctx[1]);
+	send_open(&call);
+	return 0;
+}
+
+/* ---- perf events: faults and samples ---- */
+
+#include "perf.h"
+
+static __always_inline int user_registers_now(struct user_registers *regs)
+{
+	return read_registers(regs, (void *)bpf_get_current_task());
+}
+
+SEC("perf_event")
+int fault(struct perf_context *ctx)
+{
+	struct user_registers regs;
+
+	send_fault(ctx, user_registers_now(&regs) ? &regs : 0);
+	return 0;
+}
+
+SEC("perf_event")
+int sample(struct perf_context *ctx)
+{
+	struct user_registers regs;
+
+	if ((__u32)bpf_get_current_pid_tgid())
+		send_sample(ctx, user_registers_now(&regs) ? &regs : 0);
+	return 0;
+}
+
+/* ---- cpufreq ---- */
+
+SEC("tp_btf/cpu_frequency")
+int cpufreq(__u64 *ctx)
+{
+	send_cpufreq(ctx[0], ctx[1]);
+	return 0;
+}
+
+/* ---- cgroup ---- */
+
+static __always_inline void send_cgroup(__u32 kind, struct cgroup *cgroup, const char *path, task_id target,
+					__u32 whole_process)
+{
+	struct scratch *scratch = take_scratch(PROBE_CGROUP);
+	struct event_cgroup_attach *event;
+	long len;
+
+	if (!scratch)
+		return;
+	event = (void *)scratch->event;
+	fill_header(&event->header, kind, 0);
+	event->cgroup = BPF_CORE_READ(cgroup, kn, id);
+	if (kind == KIND_CGROUP) {
+		len = bpf_probe_read_kernel_str(TAIL_OF(scratch, struct event_cgroup), TAIL_MAX, path);
+		emit_with_tail(PROBE_CGROUP, scratch, sizeof(struct event_cgroup), len > 0 ? len - 1 : 0);
+	} else {
+		event->target = target;
+		event->whole_process = whole_process;
+		emit(PROBE_CGROUP, event, sizeof(*event));
+	}
+	release_scratch(scratch);
+}
+
+SEC("tp_btf/cgroup_mkdir")
+int cgroup_made(__u64 *ctx)
+{
+	send_cgroup(KIND_CGROUP, (void *)ctx[0], (void *)ctx[1], 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/cgroup_attach_task")
+int cgroup_attach(__u64 *ctx)
+{
+	struct task_struct *leader = (void *)ctx[2];
+
+	send_cgroup(KIND_CGROUP_ATTACH, (void *)ctx[0], 0, leader->pid, ctx[3] & 1);
+	return 0;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * events.h: the wire contract, the one place where an event is defined.
+ *
+ * The BPF programs fill these structs, the generator (bpf/gen) reads them back from the
+ * object's BTF and writes tracer/event, and from there the decoder, the dump and the docs.
+ *
+ * Rules:
+ *  - An event is a fixed-width struct that begins with an event_header and has no implicit
+ *    padding. Some are followed by a tail of header.tail bytes (a name, a path, arguments).
+ *  - A field's typedef is its meaning and its unit; its trailing comment is its documentation.
+ *  - Fields are only ever appended, kinds are only ever added: an old trace stays readable.
+ *  - tid and pid have their user-space meaning: pid is the process (the kernel's tgid).
+ */
+#ifndef BOOTSCOPE_EVENTS_H
+#define BOOTSCOPE_EVENTS_H
+
+typedef __u64 boot_ns;       /* nanoseconds of CLOCK_BOOTTIME */
+typedef __u64 duration_ns;   /* nanoseconds */
+typedef __u64 clock_ns;      /* nanoseconds of the clock that the field names */
+typedef __u64 address;       /* virtual address */
+typedef __u64 file_id;       /* names a path event; 0 is none */
+typedef __u64 cgroup_id;     /* inode of the cgroup's directory; 0 is unknown */
+typedef __u64 inode_number;
+typedef __u64 byte_count;
+typedef __u64 event_count;
+typedef __u32 device_number; /* as the kernel packs it: major << 20 | minor */
+typedef __u32 namespace_id;  /* inode of the namespace */
+typedef __u32 task_id;
+typedef __u32 kilohertz;
+typedef __u32 flag_bits;     /* the bits are enumerated beside the event */
+typedef __u32 open_flags;    /* O_* of open(2) */
+typedef __s32 descriptor;    /* file descriptor, or AT_FDCWD (-100) */
+typedef __s32 result_code;   /* a value, or a negative errno */
+typedef __s32 wait_status;   /* as wait(2) reports it */
+typedef __u32 file_mode;     /* st_mode */
+typedef __u16 syscall_number;/* 0xffff is none */
+
+#define TASK_COMM_BYTES 16
+#define NO_SYSCALL 0xffff
+
+enum event_kind {
+	KIND_SWITCH = 1,
+	KIND_WAKING = 2,
+	KIND_FORK = 3,
+	KIND_EXEC = 4,
+	KIND_ARGS = 5,
+	KIND_EXIT = 6,
+	KIND_RENAME = 7,
+	KIND_OPEN = 8,
+	KIND_PATH = 9,
+	KIND_FAULT = 10,
+	KIND_CPUFREQ = 11,
+	KIND_SAMPLE = 12,
+	KIND_CGROUP = 13,
+	KIND_CGROUP_ATTACH = 14,
+	KIND_TASK = 15,
+	KIND_CLOCK = 16,
+	KIND_LOST = 17,
+};
+
+/* A probe is what a user switches on or off and what losses are counted by. */
+enum probe_id {
+	PROBE_SCHED = 0,
+	PROBE_PROCESS = 1,
+	PROBE_OPEN = 2,
+	PROBE_FAULT = 3,
+	PROBE_CPUFREQ = 4,
+	PROBE_SAMPLE = 5,
+	PROBE_CGROUP = 6,
+	PROBE_COUNT,
+};
+
+struct event_header {
+	boot_ns time;
+	task_id tid;   /* the task that was current */
+	task_id pid;   /* its process; 0 when the probe can't know it */
+	__u16 kind;
+	__u16 cpu;
+	__u32 tail;    /* bytes that follow the fixed part */
+};
+
+/* Why the previous task left the CPU. */
+enum task_state {
+	STATE_PREEMPTED = 0,  /* runnable, another task was chosen */
+	STATE_YIELDED = 1,    /* runnable, gave the CPU away */
+	STATE_SLEEPING = 2,   /* interruptible */
+	STATE_BLOCKED = 3,    /* uninterruptible, not marked as I/O */
+	STATE_IO_WAIT = 4,    /* uninterruptible, marked as I/O (in_iowait) */
+	STATE_STOPPED = 5,    /* stopped, traced or parked */
+	STATE_DEAD = 6,
+	STATE_IDLE = 7,       /* TASK_IDLE: a kernel thread that waits for work */
+};
+
+/* A context switch. In the ring it is one packed word, see sched.h; header.tid left the CPU. */
+struct event_switch {
+	struct event_header header;
+	task_id next;           /* who runs now; 0 is the idle task */
+	__u8 state;             /* enum task_state of the one who left */
+	__u8 compat;            /* 1: the system call is from the 32-bit table */
+	syscall_number syscall; /* in which the one who left sleeps */
+};
+
+/* header.tid (or an interrupt above it) makes target runnable. Packed like a switch. */
+struct event_waking {
+	struct event_header header;
+	task_id target;
+	__u32 reserved;
+};
+
+/* A new task, seen in its parent. The kind of id says what it is: a thread has its parent's pid. */
+struct event_fork {
+	struct event_header header;
+	task_id child_tid;
+	task_id child_pid;  /* 0 when the probe can't know it */
+	cgroup_id cgroup;   /* the child's own */
+};
+
+/* A successful exec. Tail: the name it was called by. */
+struct event_exec {
+	struct event_header header;
+	file_id exe;
+	cgroup_id cgroup;
+	task_id old_tid;    /* differs from header.tid when a thread other than the first called exec */
+	namespace_id mount_ns;
+};
+
+/* The arguments of the exec just before. Tail: strings, each ended by a NUL. */
+struct event_args {
+	struct event_header header;
+	byte_count total;   /* more than the tail holds: the arguments are cut */
+};
+
+enum exit_flags {
+	EXIT_COUNTERS = 1,  /* the counters below were measured */
+};
+
+/* A task ends. Counters are this task's own, not its whole process's. */
+struct event_exit {
+	struct event_header header;
+	duration_ns cpu;          /* sum_exec_runtime */
+	event_count minor_faults;
+	event_count major_faults;
+	wait_status status;
+	flag_bits flags;
+};
+
+/* A task gets another comm. */
+struct event_rename {
+	struct event_header header;
+	task_id target;
+	__u32 reserved;
+	__u8 comm[TASK_COMM_BYTES];
+};
+
+enum open_how_bits {
+	OPEN_COMPAT = 1,    /* a 32-bit caller */
+	OPEN_NAME_CUT = 2,  /* the name in the tail is longer than was copied */
+	OPEN_NAME_LOST = 4, /* the name could not be read */
+};
+
+/*
+ * An open(2), openat(2), openat2(2) or creat(2) returned. A success names its file. A failure, and
+ * any open where the file can't be seen, has the name as the caller wrote it in the tail and the
+ * directory it was relative to in base.
+ */
+struct event_open {
+	struct event_header header;
+	file_id file;
+	file_id base;       /* directory that a relative name starts from */
+	address user_sp;    /* user stack pointer of the caller */
+	result_code result; /* descriptor or negative errno */
+	open_flags flags;
+	descriptor dirfd;
+	flag_bits how;
+};
+
+enum path_flags {
+	PATH_CUT = 1,         /* over 64 components or 4,095 bytes: the end is here, the beginning not */
+	PATH_NONE = 2,        /* pipe, socket, memfd: no path */
+	PATH_UNLINKED = 4,
+};
+
+/* The path of a file, sent once. Tail: the names from the leaf up, each ended by a NUL. */
+struct event_path {
+	struct event_header header;
+	file_id file;
+	inode_number inode;
+	inode_number parent;
+	byte_count size;      /* of the file when the path was sent */
+	device_number device;
+	__u32 generation;
+	namespace_id mount_ns;
+	file_mode mode;
+	flag_bits flags;
+	__u32 reserved;
+};
+
+/* A major page fault, in the task that had it. */
+struct event_fault {
+	struct event_header header;
+	address addr;
+	address ip;
+	address user_sp;
+};
+
+struct event_cpufreq {
+	struct event_header header;
+	kilohertz frequency;
+	__u32 target_cpu;
+};
+
+enum sample_flags {
+	SAMPLE_KERNEL = 1,   /* ip is in the kernel; user_ip is where it will return to */
+	SAMPLE_NO_USER = 2,  /* no user registers: kernel thread, or they can't be found here */
+};
+
+/* What ran when the sampling clock ticked. Idle CPUs send none. */
+struct event_sample {
+	struct event_header header;
+	address ip;
+	address user_ip;
+	address user_sp;
+	flag_bits flags;
+	__u32 reserved;
+};
+
+/* A cgroup exists (made now, or found at start). Tail: its path in the hierarchy. */
+struct event_cgroup {
+	struct event_header header;
+	cgroup_id cgroup;
+};
+
+/* A task moves to another cgroup. */
+struct event_cgroup_attach {
+	struct event_header header;
+	cgroup_id cgroup;
+	task_id target;
+	__u32 whole_process;
+};
+
+/* ---- written by the recorder, not by BPF ---- */
+
+enum task_phase {
+	TASK_AT_START = 0,  /* existed before the recording */
+	TASK_AT_END = 1,    /* still there when it ended */
+};
+
+/* A task as /proc shows it. Tail: exe, NUL, then the arguments, each ended by a NUL. */
+struct event_task {
+	struct event_header header;
+	boot_ns start;
+	duration_ns cpu;
+	event_count minor_faults;
+	event_count major_faults;
+	cgroup_id cgroup;
+	task_id parent;     /* pid of the parent */
+	__u8 state;         /* the letter of /proc/PID/stat */
+	__u8 phase;         /* enum task_phase */
+	__u8 kernel_thread;
+	__u8 reserved;
+	__u8 comm[TASK_COMM_BYTES];
+};
+
+enum clock_reason {
+	CLOCK_AT_START = 0,
+	CLOCK_STEPPED = 1,
+	CLOCK_AT_END = 2,
+};
+
+/* The clocks read together; header.time is the boot-time clock. */
+struct event_clock {
+	struct event_header header;
+	clock_ns realtime;   /* since 1970 */
+	clock_ns monotonic;
+	__u32 reason;        /* enum clock_reason */
+	__u32 reserved;
+};
+
+enum lost_reason {
+	LOST_FULL = 0,    /* the buffer had no room */
+	LOST_NESTED = 1,  /* one event interrupted another on the same CPU */
+	LOST_SKIPPED = 2, /* the kernel did not run the program (recursion_misses) */
+	LOST_DISK = 3,    /* the recorder could not write it out */
+};
+
+/* Events of one probe on one CPU that were lost since the lost event before. */
+struct event_lost {
+	struct event_header header;
+	event_count count;
+	__u16 probe;        /* enum probe_id */
+	__u16 reason;       /* enum lost_reason */
+	__u32 reserved;
+};
+
+/*
+ * The ring buffer's value type: it keeps every struct and enum in the object's BTF, which is where
+ * the generator finds them.
+ */
+union event {
+	struct event_header header;
+	struct event_switch switch_;
+	struct event_waking waking;
+	struct event_fork fork;
+	struct event_exec exec;
+	struct event_args args;
+	struct event_exit exit;
+	struct event_rename rename;
+	struct event_open open;
+	struct event_path path;
+	struct event_fault fault;
+	struct event_cpufreq cpufreq;
+	struct event_sample sample;
+	struct event_cgroup cgroup;
+	struct event_cgroup_attach cgroup_attach;
+	struct event_task task;
+	struct event_clock clock;
+	struct event_lost lost;
+
+	enum event_kind kinds;
+	enum probe_id probes;
+	enum task_state task_states;
+	enum exit_flags exit_flags;
+	enum open_how_bits open_how_bits;
+	enum path_flags path_flags;
+	enum sample_flags sample_flags;
+	enum task_phase task_phases;
+	enum clock_reason clock_reasons;
+	enum lost_reason lost_reasons;
+};
+
+#endif

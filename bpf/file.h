@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * file.h: which file is it, and its path, sent once (CO-RE only).
+ *
+ * A file is named by a 64-bit id mixed from everything that gives it another path: device, inode,
+ * generation, mount, and the parent and name of the directory entry it was reached by. So a
+ * renamed file (m.pyc.140 becomes m.pyc and keeps its inode) gets a new id and a new path event.
+ */
+#ifndef BOOTSCOPE_FILE_H
+#define BOOTSCOPE_FILE_H
+
+#define PATH_COMPONENTS 64
+#define PATH_STEPS (PATH_COMPONENTS + 24) /* crossing into a parent mount takes a step, too */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, file_id);
+	__type(value, __u8);
+} paths_sent SEC(".maps");
+
+/* Raised by the recorder when it had to drop events that may have held paths: all are sent again. */
+__u32 path_epoch;
+
+static __always_inline __u64 mix(__u64 h, __u64 value)
+{
+	h = (h ^ value) * 0x9e3779b97f4a7c15ULL;
+	return h ^ h >> 29;
+}
+
+static __always_inline file_id identify(struct path *path, struct dentry *dentry, struct inode *inode)
+{
+	struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+	struct mount *mount = (void *)path->mnt - bpf_core_field_offset(struct mount, mnt);
+	__u64 h;
+
+	h = mix(path_epoch, (__u64)BPF_CORE_READ(inode, i_sb, s_dev) << 32 | BPF_CORE_READ(inode, i_generation));
+	h = mix(h, BPF_CORE_READ(inode, i_ino));
+	h = mix(h, (__u64)BPF_CORE_READ(mount, mnt_id) << 32 | BPF_CORE_READ(dentry, d_name.hash));
+	h = mix(h, BPF_CORE_READ(parent, d_inode, i_ino));
+	h = mix(h, BPF_CORE_READ(parent, d_name.hash));
+	return h | 1;
+}
+
+/*
+ * Writes the names from the leaf up into scratch->event[tail...]. Returns path_flags.
+ * The running offset lives in memory: as a register the verifier would follow every value of it
+ * through the loop (79,000 instructions for 16 components), so it forgets and reads it again.
+ */
+static __always_inline __u32 walk_path(struct scratch *scratch, struct path *path, __u32 tail)
+{
+	struct dentry *dentry = path->dentry;
+	struct mount *mount = (void *)path->mnt - bpf_core_field_offset(struct mount, mnt);
+	__u32 components = 0;
+
+	scratch->used = 0;
+	for (int i = 0; i < PATH_STEPS; i++) {
+		struct dentry *root = BPF_CORE_READ(mount, mnt.mnt_root);
+		struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+		__u32 used, len;
+
+		if (dentry == root || dentry == parent) {
+			struct mount *above = BPF_CORE_READ(mount, mnt_parent);
+
+			if (mount == above || dentry != root)
+				return 0;
+			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+			mount = above;
+			continue;
+		}
+		used = *(volatile __u32 *)&scratch->used;
+		len = BPF_CORE_READ(dentry, d_name.len) & NAME_MAX_BYTES;
+		if (components == PATH_COMPONENTS || used + len + 1 >= TAIL_MAX)
+			return PATH_CUT;
+		components++;
+		used &= TAIL_MAX - 1;
+		bpf_probe_read_kernel(&scratch->event[tail + used], len, BPF_CORE_READ(dentry, d_name.name));
+		scratch->event[tail + used + len] = 0;
+		*(volatile __u32 *)&scratch->used = used + len + 1;
+		dentry = parent;
+	}
+	return PATH_CUT;
+}
+
+static __noinline void send_path(struct path *path, struct dentry *dentry, struct inode *inode, file_id id,
+				 enum probe_id probe)
+{
+	struct scratch *scratch = take_scratch(probe);
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct event_path *event;
+	__u8 sent = 1;
+
+	if (!scratch)
+		return;
+	event = (void *)scratch->event;
+	__builtin_memset(event, 0, sizeof(*event));
+	event->file = id;
+	event->inode = BPF_CORE_READ(inode, i_ino);
+	event->parent = BPF_CORE_READ(dentry, d_parent, d_inode, i_ino);
+	event->size = BPF_CORE_READ(inode, i_size);
+	event->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	event->generation = BPF_CORE_READ(inode, i_generation);
+	event->mount_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	event->mode = BPF_CORE_READ(inode, i_mode);
+	if (BPF_CORE_READ(inode, i_sb, s_flags) & SB_NOUSER) {
+		event->flags = PATH_NONE;
+		scratch->used = 0;
+	} else {
+		event->flags = walk_path(scratch, path, sizeof(*event));
+		if (BPF_CORE_READ(inode, i_nlink) == 0)
+			event->flags |= PATH_UNLINKED;
+	}
+	fill_header(&event->header, KIND_PATH, 0);
+	/* Only a path that has its place in the buffer counts as sent. */
+	if (emit_with_tail(probe, scratch, sizeof(struct event_path), *(volatile __u32 *)&scratch->used) == 0)
+		bpf_map_update_elem(&paths_sent, &id, &sent, BPF_ANY);
+	release_scratch(scratch);
+}
+
+/* Returns the id of what path leads to, and sends its path if that was not done before. */
+static __always_inline file_id name_path(struct path *path, enum probe_id probe)
+{
+	struct inode *inode;
+	file_id id;
+
+	if (!path->dentry || !path->mnt)
+		return 0;
+	inode = BPF_CORE_READ(path->dentry, d_inode);
+	if (!inode)
+		return 0;
+	id = identify(path, path->dentry, inode);
+	if (!bpf_map_lookup_elem(&paths_sent, &id))
+		send_path(path, path->dentry, inode, id, probe);
+	return id;
+}
+
+static __always_inline file_id name_file(struct file *file, enum probe_id probe)
+{
+	struct path path = {
+		.mnt = BPF_CORE_READ(file, f_path.mnt),
+		.dentry = BPF_CORE_READ(file, f_path.dentry),
+	};
+
+	return name_path(&path, probe);
+}
+
+static __always_inline struct file *descriptor_file(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file **slots = BPF_CORE_READ(table, fd);
+	struct file *file = 0;
+
+	if (fd < BPF_CORE_READ(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), &slots[fd]);
+	return file;
+}
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * kernel.h: the kernel structs and fields that the CO-RE programs read, and no others. Offsets
+ * are relocated against the running kernel's BTF when the object is loaded, so order and padding
+ * here mean nothing. Fields that were renamed are in core_fixes.h.
+ */
+#ifndef BOOTSCOPE_KERNEL_H
+#define BOOTSCOPE_KERNEL_H
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct qstr {
+	__u32 hash;
+	__u32 len;
+	const unsigned char *name;
+};
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_flags;
+};
+
+struct inode {
+	__u16 i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	unsigned int i_nlink;
+	__s64 i_size;
+	__u32 i_generation;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+	int mnt_id;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct fs_struct {
+	struct path pwd;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct mnt_namespace {
+	struct ns_common ns;
+};
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct mm_struct {
+	unsigned long arg_start;
+	unsigned long arg_end;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct task_struct {
+	void *stack;
+	unsigned int flags;
+	unsigned in_iowait : 1;
+	int pid;
+	int tgid;
+	int exit_code;
+	struct sched_entity se;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+	struct mm_struct *mm;
+	struct fs_struct *fs;
+	struct files_struct *files;
+	struct nsproxy *nsproxy;
+	struct css_set *cgroups;
+};
+
+/* The saved user registers. Known offsets, see registers.h; here for their size and for direct loads. */
+struct pt_regs {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long orig_ax;
+	unsigned long cs;
+	unsigned long sp;
+#else
+	__s32 syscallno;
+	unsigned long pstate;
+	unsigned long sp;
+#endif
+};
+
+struct linux_binprm {
+	struct file *file;
+	const char *filename;
+};
+
+struct open_how {
+	__u64 flags;
+	__u64 mode;
+	__u64 resolve;
+};
+
+#pragma clang attribute pop
+
+/* include/linux/sched.h */
+#define PF_IO_WORKER 0x00000010
+#define PF_KTHREAD 0x00200000
+#define TASK_INTERRUPTIBLE 0x0001
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_STOPPED_OR_TRACED (0x0004 | 0x0008 | 0x0040 /* parked */)
+#define TASK_DEAD_OR_ZOMBIE (0x0080 | 0x0010 | 0x0020)
+#define TASK_NOLOAD 0x0400
+
+/* include/linux/fs.h: pipefs, sockfs, anon_inodefs and the like, which have no paths */
+#define SB_NOUSER (1UL << 31)
+
+#endif
