@@ -4,7 +4,6 @@
 #define BOOTSCOPE_CONFIG_H
 
 /* In .rodata, so that the verifier drops the branches that are not taken. */
-const volatile __u32 recorder_pid;          /* pid in the initial namespace */
 const volatile __u32 want_args = 1;         /* 0: argv stays out of the trace */
 const volatile __u32 wake_reader_at = 1 << 20; /* bytes in the ring buffer that wake the reader */
 const volatile __u32 signal_from_sched = 1; /* 0 on PREEMPT_RT before 6.12, see sched.h */
@@ -12,8 +11,7 @@ const volatile __u32 signal_from_sched = 1; /* 0 on PREEMPT_RT before 6.12, see 
 /* CO-RE object only. */
 const volatile __u32 has_task_pt_regs;      /* bpf_task_pt_regs, 5.15 */
 const volatile __u32 switch_state_arg;      /* the index of prev_state in sched_switch's arguments, 0 is none */
-const volatile __u32 thread_size = 16384;   /* size of a kernel stack */
-const volatile __u32 stack_padding;         /* 16 on x86 kernels with FRED (6.9) */
+const volatile __u32 thread_size = 16384;   /* size of a kernel stack, where the helper is missing */
 
 /* Object without relocations only: where tracefs says the fields are. */
 struct tracepoint_offsets {

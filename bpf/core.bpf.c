@@ -1,3 +1,5 @@
+//go:build ignore
+
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * core.bpf.c: the programs for kernels with BTF (CO-RE). Sections name the first choice of each
@@ -18,25 +20,31 @@
 #include "scratch.h"
 #include "file.h"
 #include "open.h"
+#include "perf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* ---- saved registers ---- */
 
 /* Where a task's user registers are, for kernels without bpf_task_pt_regs. */
-static __always_inline struct user_registers *registers_of(struct task_struct *task)
+static __always_inline void *registers_of(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, stack) + thread_size - stack_padding - bpf_core_type_size(struct pt_regs);
+	return BPF_CORE_READ(task, stack) + thread_size - bpf_core_type_size(struct pt_regs);
 }
 
-static __always_inline int has_user_registers(struct task_struct *task)
+/* Copies the current task's user registers, if it has any: a kernel thread's would read as system call 0. */
+static __always_inline int read_registers(struct user_registers *regs)
 {
-	return !(BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER));
-}
+	struct task_struct *task = (void *)bpf_get_current_task();
+	void *saved;
 
-static __always_inline int read_registers(struct user_registers *regs, struct task_struct *task)
-{
-	return has_user_registers(task) && bpf_probe_read_kernel(regs, sizeof(*regs), registers_of(task)) == 0;
+	if (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER))
+		return 0;
+	if (has_task_pt_regs)
+		saved = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		saved = registers_of(task);
+	return bpf_probe_read_kernel(regs, sizeof(*regs), saved) == 0;
 }
 
 /* ---- sched ---- */
@@ -257,7 +265,7 @@ int open_fexit(__u64 *ctx)
 	struct user_registers regs;
 	struct open_call call = {};
 
-	if (!read_registers(&regs, (void *)bpf_get_current_task()))
+	if (!read_registers(&regs))
 		return 0;
 	call.dirfd = ctx[0];
 	call.name = (void *)ctx[1];
@@ -276,7 +284,7 @@ int open_kretprobe(struct user_registers *ctx)
 	struct user_registers regs;
 	struct open_call call;
 
-	if (!read_registers(&regs, (void *)bpf_get_current_task()))
+	if (!read_registers(&regs))
 		return 0;
 	if (!is_open_call(REG_SYSCALL(&regs), REG_IS_COMPAT(&regs)))
 		return 0;
@@ -305,19 +313,12 @@ int open_sys_exit(__u64 *ctx)
 
 /* ---- perf events: faults and samples ---- */
 
-#include "perf.h"
-
-static __always_inline int user_registers_now(struct user_registers *regs)
-{
-	return read_registers(regs, (void *)bpf_get_current_task());
-}
-
 SEC("perf_event")
 int fault(struct perf_context *ctx)
 {
 	struct user_registers regs;
 
-	send_fault(ctx, user_registers_now(&regs) ? &regs : 0);
+	send_fault(ctx, read_registers(&regs) ? &regs : 0);
 	return 0;
 }
 
@@ -327,7 +328,7 @@ int sample(struct perf_context *ctx)
 	struct user_registers regs;
 
 	if ((__u32)bpf_get_current_pid_tgid())
-		send_sample(ctx, user_registers_now(&regs) ? &regs : 0);
+		send_sample(ctx, read_registers(&regs) ? &regs : 0);
 	return 0;
 }
 

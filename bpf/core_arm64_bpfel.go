@@ -13,7 +13,7 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-type coreEvent struct {
+type CoreEvent struct {
 	_      structs.HostLayout
 	Header struct {
 		_    structs.HostLayout
@@ -27,7 +27,7 @@ type coreEvent struct {
 	_ [64]byte
 }
 
-type coreSchedRing struct {
+type CoreSchedRing struct {
 	_           structs.HostLayout
 	Head        uint64
 	LastTime    uint64
@@ -42,14 +42,14 @@ type coreSchedRing struct {
 	Words       [65536]uint64
 }
 
-type coreScratch struct {
+type CoreScratch struct {
 	_     structs.HostLayout
 	Busy  uint32
 	Used  uint32
 	Event [4608]uint8
 }
 
-type coreTracepointOffsets struct {
+type CoreTracepointOffsets struct {
 	_               structs.HostLayout
 	SwitchPrevPid   uint32
 	SwitchPrevState uint32
@@ -68,60 +68,58 @@ type coreTracepointOffsets struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	coreMapEvents          = "events"
-	coreMapLosses          = "losses"
-	coreMapPathsSent       = "paths_sent"
-	coreMapSchedRings      = "sched_rings"
-	coreMapScratches       = "scratches"
-	coreProgCgroupAttach   = "cgroup_attach"
-	coreProgCgroupMade     = "cgroup_made"
-	coreProgCpufreq        = "cpufreq"
-	coreProgFault          = "fault"
-	coreProgOpenFexit      = "open_fexit"
-	coreProgOpenKretprobe  = "open_kretprobe"
-	coreProgOpenSysExit    = "open_sys_exit"
-	coreProgProcessExec    = "process_exec"
-	coreProgProcessExit    = "process_exit"
-	coreProgProcessFork    = "process_fork"
-	coreProgProcessRename  = "process_rename"
-	coreProgSample         = "sample"
-	coreProgSchedSwitch    = "sched_switch"
-	coreProgSchedWaking    = "sched_waking"
-	coreVarHasTaskPtRegs   = "has_task_pt_regs"
-	coreVarOffsets         = "offsets"
-	coreVarPathEpoch       = "path_epoch"
-	coreVarReaderWoken     = "reader_woken"
-	coreVarRecorderPid     = "recorder_pid"
-	coreVarSignalFromSched = "signal_from_sched"
-	coreVarStackPadding    = "stack_padding"
-	coreVarSwitchStateArg  = "switch_state_arg"
-	coreVarThreadSize      = "thread_size"
-	coreVarWakeReaderAt    = "wake_reader_at"
-	coreVarWantArgs        = "want_args"
+	CoreMapEvents          = "events"
+	CoreMapLosses          = "losses"
+	CoreMapPathsSent       = "paths_sent"
+	CoreMapSchedRings      = "sched_rings"
+	CoreMapScratches       = "scratches"
+	CoreProgCgroupAttach   = "cgroup_attach"
+	CoreProgCgroupMade     = "cgroup_made"
+	CoreProgCpufreq        = "cpufreq"
+	CoreProgFault          = "fault"
+	CoreProgOpenFexit      = "open_fexit"
+	CoreProgOpenKretprobe  = "open_kretprobe"
+	CoreProgOpenSysExit    = "open_sys_exit"
+	CoreProgProcessExec    = "process_exec"
+	CoreProgProcessExit    = "process_exit"
+	CoreProgProcessFork    = "process_fork"
+	CoreProgProcessRename  = "process_rename"
+	CoreProgSample         = "sample"
+	CoreProgSchedSwitch    = "sched_switch"
+	CoreProgSchedWaking    = "sched_waking"
+	CoreVarHasTaskPtRegs   = "has_task_pt_regs"
+	CoreVarOffsets         = "offsets"
+	CoreVarPathEpoch       = "path_epoch"
+	CoreVarReaderWoken     = "reader_woken"
+	CoreVarSignalFromSched = "signal_from_sched"
+	CoreVarSwitchStateArg  = "switch_state_arg"
+	CoreVarThreadSize      = "thread_size"
+	CoreVarWakeReaderAt    = "wake_reader_at"
+	CoreVarWantArgs        = "want_args"
 )
 
-// loadCore returns the embedded CollectionSpec for core.
-func loadCore() (*ebpf.CollectionSpec, error) {
+// LoadCore returns the embedded CollectionSpec for Core.
+func LoadCore() (*ebpf.CollectionSpec, error) {
 	reader := bytes.NewReader(_CoreBytes)
 	spec, err := ebpf.LoadCollectionSpecFromReader(reader)
 	if err != nil {
-		return nil, fmt.Errorf("can't load core: %w", err)
+		return nil, fmt.Errorf("can't load Core: %w", err)
 	}
 
 	return spec, err
 }
 
-// loadCoreObjects loads core and converts it into a struct.
+// LoadCoreObjects loads Core and converts it into a struct.
 //
 // The following types are suitable as obj argument:
 //
-//	*coreObjects
-//	*corePrograms
-//	*coreMaps
+//	*CoreObjects
+//	*CorePrograms
+//	*CoreMaps
 //
 // See ebpf.CollectionSpec.LoadAndAssign documentation for details.
-func loadCoreObjects(obj any, opts *ebpf.CollectionOptions) error {
-	spec, err := loadCore()
+func LoadCoreObjects(obj any, opts *ebpf.CollectionOptions) error {
+	spec, err := LoadCore()
 	if err != nil {
 		return err
 	}
@@ -129,19 +127,19 @@ func loadCoreObjects(obj any, opts *ebpf.CollectionOptions) error {
 	return spec.LoadAndAssign(obj, opts)
 }
 
-// coreSpecs contains maps and programs before they are loaded into the kernel.
+// CoreSpecs contains maps and programs before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type coreSpecs struct {
-	coreProgramSpecs
-	coreMapSpecs
-	coreVariableSpecs
+type CoreSpecs struct {
+	CoreProgramSpecs
+	CoreMapSpecs
+	CoreVariableSpecs
 }
 
-// coreProgramSpecs contains programs before they are loaded into the kernel.
+// CoreProgramSpecs contains programs before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type coreProgramSpecs struct {
+type CoreProgramSpecs struct {
 	CgroupAttach  *ebpf.ProgramSpec `ebpf:"cgroup_attach"`
 	CgroupMade    *ebpf.ProgramSpec `ebpf:"cgroup_made"`
 	Cpufreq       *ebpf.ProgramSpec `ebpf:"cpufreq"`
@@ -158,10 +156,10 @@ type coreProgramSpecs struct {
 	SchedWaking   *ebpf.ProgramSpec `ebpf:"sched_waking"`
 }
 
-// coreMapSpecs contains maps before they are loaded into the kernel.
+// CoreMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type coreMapSpecs struct {
+type CoreMapSpecs struct {
 	Events     *ebpf.MapSpec `ebpf:"events"`
 	Losses     *ebpf.MapSpec `ebpf:"losses"`
 	PathsSent  *ebpf.MapSpec `ebpf:"paths_sent"`
@@ -169,43 +167,41 @@ type coreMapSpecs struct {
 	Scratches  *ebpf.MapSpec `ebpf:"scratches"`
 }
 
-// coreVariableSpecs contains global variables before they are loaded into the kernel.
+// CoreVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type coreVariableSpecs struct {
+type CoreVariableSpecs struct {
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	PathEpoch       *ebpf.VariableSpec `ebpf:"path_epoch"`
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
-	RecorderPid     *ebpf.VariableSpec `ebpf:"recorder_pid"`
 	SignalFromSched *ebpf.VariableSpec `ebpf:"signal_from_sched"`
-	StackPadding    *ebpf.VariableSpec `ebpf:"stack_padding"`
 	SwitchStateArg  *ebpf.VariableSpec `ebpf:"switch_state_arg"`
 	ThreadSize      *ebpf.VariableSpec `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.VariableSpec `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.VariableSpec `ebpf:"want_args"`
 }
 
-// coreObjects contains all objects after they have been loaded into the kernel.
+// CoreObjects contains all objects after they have been loaded into the kernel.
 //
-// It can be passed to loadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
-type coreObjects struct {
-	corePrograms
-	coreMaps
-	coreVariables
+// It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
+type CoreObjects struct {
+	CorePrograms
+	CoreMaps
+	CoreVariables
 }
 
-func (o *coreObjects) Close() error {
+func (o *CoreObjects) Close() error {
 	return _CoreClose(
-		&o.corePrograms,
-		&o.coreMaps,
+		&o.CorePrograms,
+		&o.CoreMaps,
 	)
 }
 
-// coreMaps contains all maps after they have been loaded into the kernel.
+// CoreMaps contains all maps after they have been loaded into the kernel.
 //
-// It can be passed to loadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
-type coreMaps struct {
+// It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
+type CoreMaps struct {
 	Events     *ebpf.Map `ebpf:"events"`
 	Losses     *ebpf.Map `ebpf:"losses"`
 	PathsSent  *ebpf.Map `ebpf:"paths_sent"`
@@ -213,7 +209,7 @@ type coreMaps struct {
 	Scratches  *ebpf.Map `ebpf:"scratches"`
 }
 
-func (m *coreMaps) Close() error {
+func (m *CoreMaps) Close() error {
 	return _CoreClose(
 		m.Events,
 		m.Losses,
@@ -223,27 +219,25 @@ func (m *coreMaps) Close() error {
 	)
 }
 
-// coreVariables contains all global variables after they have been loaded into the kernel.
+// CoreVariables contains all global variables after they have been loaded into the kernel.
 //
-// It can be passed to loadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
-type coreVariables struct {
+// It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
+type CoreVariables struct {
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	PathEpoch       *ebpf.Variable `ebpf:"path_epoch"`
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`
-	RecorderPid     *ebpf.Variable `ebpf:"recorder_pid"`
 	SignalFromSched *ebpf.Variable `ebpf:"signal_from_sched"`
-	StackPadding    *ebpf.Variable `ebpf:"stack_padding"`
 	SwitchStateArg  *ebpf.Variable `ebpf:"switch_state_arg"`
 	ThreadSize      *ebpf.Variable `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.Variable `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.Variable `ebpf:"want_args"`
 }
 
-// corePrograms contains all programs after they have been loaded into the kernel.
+// CorePrograms contains all programs after they have been loaded into the kernel.
 //
-// It can be passed to loadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
-type corePrograms struct {
+// It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
+type CorePrograms struct {
 	CgroupAttach  *ebpf.Program `ebpf:"cgroup_attach"`
 	CgroupMade    *ebpf.Program `ebpf:"cgroup_made"`
 	Cpufreq       *ebpf.Program `ebpf:"cpufreq"`
@@ -260,7 +254,7 @@ type corePrograms struct {
 	SchedWaking   *ebpf.Program `ebpf:"sched_waking"`
 }
 
-func (p *corePrograms) Close() error {
+func (p *CorePrograms) Close() error {
 	return _CoreClose(
 		p.CgroupAttach,
 		p.CgroupMade,

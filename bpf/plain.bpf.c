@@ -1,3 +1,5 @@
+//go:build ignore
+
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * plain.bpf.c: the programs for kernels without BTF. There are no relocations in it: fields come

@@ -13,7 +13,7 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-type plainEvent struct {
+type PlainEvent struct {
 	_      structs.HostLayout
 	Header struct {
 		_    structs.HostLayout
@@ -27,7 +27,7 @@ type plainEvent struct {
 	_ [64]byte
 }
 
-type plainSchedRing struct {
+type PlainSchedRing struct {
 	_           structs.HostLayout
 	Head        uint64
 	LastTime    uint64
@@ -42,14 +42,14 @@ type plainSchedRing struct {
 	Words       [65536]uint64
 }
 
-type plainScratch struct {
+type PlainScratch struct {
 	_     structs.HostLayout
 	Busy  uint32
 	Used  uint32
 	Event [4608]uint8
 }
 
-type plainTracepointOffsets struct {
+type PlainTracepointOffsets struct {
 	_               structs.HostLayout
 	SwitchPrevPid   uint32
 	SwitchPrevState uint32
@@ -68,54 +68,52 @@ type plainTracepointOffsets struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	plainMapEvents          = "events"
-	plainMapLosses          = "losses"
-	plainMapSchedRings      = "sched_rings"
-	plainMapScratches       = "scratches"
-	plainProgCpufreq        = "cpufreq"
-	plainProgFault          = "fault"
-	plainProgOpenSysExit    = "open_sys_exit"
-	plainProgProcessExec    = "process_exec"
-	plainProgProcessExit    = "process_exit"
-	plainProgProcessFork    = "process_fork"
-	plainProgProcessRename  = "process_rename"
-	plainProgSample         = "sample"
-	plainProgSchedSwitch    = "sched_switch"
-	plainProgSchedWaking    = "sched_waking"
-	plainVarHasTaskPtRegs   = "has_task_pt_regs"
-	plainVarOffsets         = "offsets"
-	plainVarReaderWoken     = "reader_woken"
-	plainVarRecorderPid     = "recorder_pid"
-	plainVarSignalFromSched = "signal_from_sched"
-	plainVarStackPadding    = "stack_padding"
-	plainVarSwitchStateArg  = "switch_state_arg"
-	plainVarThreadSize      = "thread_size"
-	plainVarWakeReaderAt    = "wake_reader_at"
-	plainVarWantArgs        = "want_args"
+	PlainMapEvents          = "events"
+	PlainMapLosses          = "losses"
+	PlainMapSchedRings      = "sched_rings"
+	PlainMapScratches       = "scratches"
+	PlainProgCpufreq        = "cpufreq"
+	PlainProgFault          = "fault"
+	PlainProgOpenSysExit    = "open_sys_exit"
+	PlainProgProcessExec    = "process_exec"
+	PlainProgProcessExit    = "process_exit"
+	PlainProgProcessFork    = "process_fork"
+	PlainProgProcessRename  = "process_rename"
+	PlainProgSample         = "sample"
+	PlainProgSchedSwitch    = "sched_switch"
+	PlainProgSchedWaking    = "sched_waking"
+	PlainVarHasTaskPtRegs   = "has_task_pt_regs"
+	PlainVarOffsets         = "offsets"
+	PlainVarReaderWoken     = "reader_woken"
+	PlainVarSignalFromSched = "signal_from_sched"
+	PlainVarSwitchStateArg  = "switch_state_arg"
+	PlainVarThreadSize      = "thread_size"
+	PlainVarWakeReaderAt    = "wake_reader_at"
+	PlainVarWantArgs        = "want_args"
 )
 
-// loadPlain returns the embedded CollectionSpec for plain.
-func loadPlain() (*ebpf.CollectionSpec, error) {
+// LoadPlain returns the embedded CollectionSpec for Plain.
+func LoadPlain() (*ebpf.CollectionSpec, error) {
 	reader := bytes.NewReader(_PlainBytes)
 	spec, err := ebpf.LoadCollectionSpecFromReader(reader)
 	if err != nil {
-		return nil, fmt.Errorf("can't load plain: %w", err)
+		return nil, fmt.Errorf("can't load Plain: %w", err)
 	}
 
 	return spec, err
 }
 
-// loadPlainObjects loads plain and converts it into a struct.
+// LoadPlainObjects loads Plain and converts it into a struct.
 //
 // The following types are suitable as obj argument:
 //
-//	*plainObjects
-//	*plainPrograms
-//	*plainMaps
+//	*PlainObjects
+//	*PlainPrograms
+//	*PlainMaps
 //
 // See ebpf.CollectionSpec.LoadAndAssign documentation for details.
-func loadPlainObjects(obj any, opts *ebpf.CollectionOptions) error {
-	spec, err := loadPlain()
+func LoadPlainObjects(obj any, opts *ebpf.CollectionOptions) error {
+	spec, err := LoadPlain()
 	if err != nil {
 		return err
 	}
@@ -123,19 +121,19 @@ func loadPlainObjects(obj any, opts *ebpf.CollectionOptions) error {
 	return spec.LoadAndAssign(obj, opts)
 }
 
-// plainSpecs contains maps and programs before they are loaded into the kernel.
+// PlainSpecs contains maps and programs before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type plainSpecs struct {
-	plainProgramSpecs
-	plainMapSpecs
-	plainVariableSpecs
+type PlainSpecs struct {
+	PlainProgramSpecs
+	PlainMapSpecs
+	PlainVariableSpecs
 }
 
-// plainProgramSpecs contains programs before they are loaded into the kernel.
+// PlainProgramSpecs contains programs before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type plainProgramSpecs struct {
+type PlainProgramSpecs struct {
 	Cpufreq       *ebpf.ProgramSpec `ebpf:"cpufreq"`
 	Fault         *ebpf.ProgramSpec `ebpf:"fault"`
 	OpenSysExit   *ebpf.ProgramSpec `ebpf:"open_sys_exit"`
@@ -148,59 +146,57 @@ type plainProgramSpecs struct {
 	SchedWaking   *ebpf.ProgramSpec `ebpf:"sched_waking"`
 }
 
-// plainMapSpecs contains maps before they are loaded into the kernel.
+// PlainMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type plainMapSpecs struct {
+type PlainMapSpecs struct {
 	Events     *ebpf.MapSpec `ebpf:"events"`
 	Losses     *ebpf.MapSpec `ebpf:"losses"`
 	SchedRings *ebpf.MapSpec `ebpf:"sched_rings"`
 	Scratches  *ebpf.MapSpec `ebpf:"scratches"`
 }
 
-// plainVariableSpecs contains global variables before they are loaded into the kernel.
+// PlainVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
-type plainVariableSpecs struct {
+type PlainVariableSpecs struct {
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
-	RecorderPid     *ebpf.VariableSpec `ebpf:"recorder_pid"`
 	SignalFromSched *ebpf.VariableSpec `ebpf:"signal_from_sched"`
-	StackPadding    *ebpf.VariableSpec `ebpf:"stack_padding"`
 	SwitchStateArg  *ebpf.VariableSpec `ebpf:"switch_state_arg"`
 	ThreadSize      *ebpf.VariableSpec `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.VariableSpec `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.VariableSpec `ebpf:"want_args"`
 }
 
-// plainObjects contains all objects after they have been loaded into the kernel.
+// PlainObjects contains all objects after they have been loaded into the kernel.
 //
-// It can be passed to loadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
-type plainObjects struct {
-	plainPrograms
-	plainMaps
-	plainVariables
+// It can be passed to LoadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
+type PlainObjects struct {
+	PlainPrograms
+	PlainMaps
+	PlainVariables
 }
 
-func (o *plainObjects) Close() error {
+func (o *PlainObjects) Close() error {
 	return _PlainClose(
-		&o.plainPrograms,
-		&o.plainMaps,
+		&o.PlainPrograms,
+		&o.PlainMaps,
 	)
 }
 
-// plainMaps contains all maps after they have been loaded into the kernel.
+// PlainMaps contains all maps after they have been loaded into the kernel.
 //
-// It can be passed to loadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
-type plainMaps struct {
+// It can be passed to LoadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
+type PlainMaps struct {
 	Events     *ebpf.Map `ebpf:"events"`
 	Losses     *ebpf.Map `ebpf:"losses"`
 	SchedRings *ebpf.Map `ebpf:"sched_rings"`
 	Scratches  *ebpf.Map `ebpf:"scratches"`
 }
 
-func (m *plainMaps) Close() error {
+func (m *PlainMaps) Close() error {
 	return _PlainClose(
 		m.Events,
 		m.Losses,
@@ -209,26 +205,24 @@ func (m *plainMaps) Close() error {
 	)
 }
 
-// plainVariables contains all global variables after they have been loaded into the kernel.
+// PlainVariables contains all global variables after they have been loaded into the kernel.
 //
-// It can be passed to loadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
-type plainVariables struct {
+// It can be passed to LoadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
+type PlainVariables struct {
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`
-	RecorderPid     *ebpf.Variable `ebpf:"recorder_pid"`
 	SignalFromSched *ebpf.Variable `ebpf:"signal_from_sched"`
-	StackPadding    *ebpf.Variable `ebpf:"stack_padding"`
 	SwitchStateArg  *ebpf.Variable `ebpf:"switch_state_arg"`
 	ThreadSize      *ebpf.Variable `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.Variable `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.Variable `ebpf:"want_args"`
 }
 
-// plainPrograms contains all programs after they have been loaded into the kernel.
+// PlainPrograms contains all programs after they have been loaded into the kernel.
 //
-// It can be passed to loadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
-type plainPrograms struct {
+// It can be passed to LoadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
+type PlainPrograms struct {
 	Cpufreq       *ebpf.Program `ebpf:"cpufreq"`
 	Fault         *ebpf.Program `ebpf:"fault"`
 	OpenSysExit   *ebpf.Program `ebpf:"open_sys_exit"`
@@ -241,7 +235,7 @@ type plainPrograms struct {
 	SchedWaking   *ebpf.Program `ebpf:"sched_waking"`
 }
 
-func (p *plainPrograms) Close() error {
+func (p *PlainPrograms) Close() error {
 	return _PlainClose(
 		p.Cpufreq,
 		p.Fault,
