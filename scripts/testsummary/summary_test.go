@@ -1,0 +1,113 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestRun runs real tests in modules made for it, so that the real output of go test is what is read.
+func TestRun(t *testing.T) {
+	tests := []struct {
+		name, body string
+		logs       bool
+		want       string // lines, with times replaced by N
+		counts     string
+		err        string
+	}{
+		{
+			name: "pass, skip and subtests",
+			body: `func TestA(t *testing.T) { t.Log("hidden"); t.Run("sub", func(t *testing.T) {}) }
+				func TestB(t *testing.T) { t.Skip("needs a moon: ", "full") }`,
+			want:   "skip x TestB: needs a moon: full\nok   x: 2 passed, 0 failed, 1 skipped (N s)\n",
+			counts: "2 passed, 0 failed, 1 skipped\n",
+		},
+		{
+			name: "logs", logs: true,
+			body:   `func TestA(t *testing.T) { t.Log("3 switches of 4") }`,
+			want:   "pass x TestA (N s)\n    x_test.go:3: 3 switches of 4\nok   x: 1 passed, 0 failed, 0 skipped (N s)\n",
+			counts: "1 passed, 0 failed, 0 skipped\n",
+		},
+		{
+			name:   "failure",
+			body:   `func TestA(t *testing.T) { t.Error("this is why") }`,
+			want:   "FAIL x TestA (N s)\n    x_test.go:3: this is why\nFAIL x: 0 passed, 1 failed, 0 skipped\nFAIL\n",
+			counts: "0 passed, 1 failed, 0 skipped\n",
+			err:    "1 failed",
+		},
+		{
+			name:   "exit in mid-test",
+			body:   `func TestA(t *testing.T) { println("last words"); os.Exit(3) }`,
+			want:   "FAIL x: 0 passed, 1 failed, 0 skipped",
+			counts: "0 passed, 1 failed, 0 skipped\n",
+			err:    "1 failed",
+		},
+		{
+			name:   "no build",
+			body:   `func TestA(t *testing.T) { undefined() }`,
+			want:   "undefined: undefined\n",
+			counts: "0 passed, 1 failed, 0 skipped\n",
+			err:    "1 failed",
+		},
+		{
+			name:   "no test",
+			body:   ``,
+			want:   "",
+			counts: "0 passed, 0 failed, 0 skipped\n",
+			err:    "no test passed",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "go.mod"), "module x\n")
+			write(t, filepath.Join(dir, "x_test.go"), "package x\nimport (\"os\"; \"testing\"); var _ = os.Exit; var _ *testing.T\n"+tt.body+"\n")
+			t.Chdir(dir)
+			results := filepath.Join(dir, "results")
+			var b strings.Builder
+			err := runTests(&b, []string{"./..."}, results, tt.logs)
+			text := regexp.MustCompile(`\d+\.\d+ s\)`).ReplaceAllString(b.String(), "N s)")
+			if !strings.Contains(text, tt.want) || (tt.err == "" && text != tt.want) {
+				t.Errorf("printed:\n%s\nwant:\n%s", text, tt.want)
+			}
+			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+			if got, _ := os.ReadFile(results); string(got) != tt.counts {
+				t.Errorf("results file has %q, want %q", got, tt.counts)
+			}
+		})
+	}
+}
+
+func TestTotal(t *testing.T) {
+	tests := []struct{ name, file, want, err string }{
+		{"sum", "1 passed, 0 failed, 2 skipped\n30 passed, 0 failed, 0 skipped\n", "31 passed, 0 failed, 2 skipped\n", ""},
+		{"a failure anywhere", "1 passed, 1 failed, 0 skipped\n3 passed, 0 failed, 0 skipped\n", "4 passed, 1 failed, 0 skipped\n", "1 failed"},
+		{"nothing ran", "", "0 passed, 0 failed, 0 skipped\n", "no test passed"},
+		{"foreign file", "hello\n", "", `line "hello"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "results")
+			write(t, file, tt.file)
+			var b strings.Builder
+			err := printTotal(&b, file)
+			if b.String() != tt.want {
+				t.Errorf("printed %q, want %q", b.String(), tt.want)
+			}
+			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
