@@ -196,7 +196,7 @@ int process_exit(__u64 *ctx)
 	struct event_exit event = {};
 
 	fill_header(&event.header, KIND_EXIT, 0);
-	event.cpu = task->se.sum_exec_runtime;
+	event.cpu_time = task->se.sum_exec_runtime;
 	event.minor_faults = task->min_flt;
 	event.major_faults = task->maj_flt;
 	event.status = task->exit_code;

@@ -138,7 +138,7 @@ enum exit_flags {
 /* A task ends. Counters are this task's own, not its whole process's. */
 struct event_exit {
 	struct event_header header;
-	duration_ns cpu;          /* sum_exec_runtime */
+	duration_ns cpu_time;     /* sum_exec_runtime */
 	event_count minor_faults;
 	event_count major_faults;
 	wait_status status;
@@ -250,7 +250,7 @@ enum task_phase {
 struct event_task {
 	struct event_header header;
 	boot_ns start;
-	duration_ns cpu;
+	duration_ns cpu_time;
 	event_count minor_faults;
 	event_count major_faults;
 	cgroup_id cgroup;

@@ -361,7 +361,7 @@ func (e *Args) decode(fixed, tail []byte) {
 // Exit: A task ends. Counters are this task's own, not its whole process's.
 type Exit struct {
 	Header
-	CPU         uint64 // duration_ns: sum_exec_runtime
+	CPUTime     uint64 // duration_ns: sum_exec_runtime
 	MinorFaults uint64 // event_count
 	MajorFaults uint64 // event_count
 	Status      int32  // wait_status
@@ -371,7 +371,7 @@ type Exit struct {
 // AppendTo implements Event.
 func (e *Exit) AppendTo(b []byte) []byte {
 	b = e.appendTo(b)
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.CPU))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.CPUTime))
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.MinorFaults))
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.MajorFaults))
 	b = binary.LittleEndian.AppendUint32(b, uint32(e.Status))
@@ -382,7 +382,7 @@ func (e *Exit) AppendTo(b []byte) []byte {
 func (e *Exit) decode(fixed, tail []byte) {
 	fixed = padded(fixed, 56)
 	e.decodeHeader(fixed, tail)
-	e.CPU = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.CPUTime = uint64(binary.LittleEndian.Uint64(fixed[24:]))
 	e.MinorFaults = uint64(binary.LittleEndian.Uint64(fixed[32:]))
 	e.MajorFaults = uint64(binary.LittleEndian.Uint64(fixed[40:]))
 	e.Status = int32(binary.LittleEndian.Uint32(fixed[48:]))
@@ -623,7 +623,7 @@ func (e *CgroupAttach) decode(fixed, tail []byte) {
 type Task struct {
 	Header
 	Start        uint64   // boot_ns
-	CPU          uint64   // duration_ns
+	CPUTime      uint64   // duration_ns
 	MinorFaults  uint64   // event_count
 	MajorFaults  uint64   // event_count
 	Cgroup       uint64   // cgroup_id
@@ -639,7 +639,7 @@ type Task struct {
 func (e *Task) AppendTo(b []byte) []byte {
 	b = e.appendTo(b)
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.Start))
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.CPU))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.CPUTime))
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.MinorFaults))
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.MajorFaults))
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.Cgroup))
@@ -656,7 +656,7 @@ func (e *Task) decode(fixed, tail []byte) {
 	fixed = padded(fixed, 88)
 	e.decodeHeader(fixed, tail)
 	e.Start = uint64(binary.LittleEndian.Uint64(fixed[24:]))
-	e.CPU = uint64(binary.LittleEndian.Uint64(fixed[32:]))
+	e.CPUTime = uint64(binary.LittleEndian.Uint64(fixed[32:]))
 	e.MinorFaults = uint64(binary.LittleEndian.Uint64(fixed[40:]))
 	e.MajorFaults = uint64(binary.LittleEndian.Uint64(fixed[48:]))
 	e.Cgroup = uint64(binary.LittleEndian.Uint64(fixed[56:]))
@@ -832,7 +832,7 @@ var Specs = []Spec{
 		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
-		{Name: "cpu", Type: "duration_ns", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "sum_exec_runtime"},
+		{Name: "cpu_time", Type: "duration_ns", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "sum_exec_runtime"},
 		{Name: "minor_faults", Type: "event_count", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "major_faults", Type: "event_count", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "status", Type: "wait_status", Offset: 48, Size: 4, Count: 0, Signed: true, Doc: ""},
@@ -944,7 +944,7 @@ var Specs = []Spec{
 		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
 		{Name: "start", Type: "boot_ns", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
-		{Name: "cpu", Type: "duration_ns", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu_time", Type: "duration_ns", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "minor_faults", Type: "event_count", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "major_faults", Type: "event_count", Offset: 48, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "cgroup", Type: "cgroup_id", Offset: 56, Size: 8, Count: 0, Signed: false, Doc: ""},

@@ -1,0 +1,132 @@
+//go:build linux
+
+package system
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/bootscope/bootscope/tracer/event"
+)
+
+// userHz is the unit of times in /proc/PID/stat: 100 on every architecture that Linux has now.
+const userHz = 100
+
+// tailLimit is how many bytes of a program's name and arguments are kept, as in the BPF programs.
+const tailLimit = 4096
+
+// ReadTasks calls found for every thread of the machine, as /proc shows it now. Threads that end
+// meanwhile are left out. With names, the program and its arguments are read too (args permitting).
+func ReadTasks(phase event.TaskPhase, names, args bool, cgroups *Cgroups, found func(*event.Task) error) error {
+	pids, err := numericNames("/proc")
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		dir := "/proc/" + strconv.Itoa(pid)
+		tids, err := numericNames(dir + "/task")
+		if err != nil {
+			continue // it ended
+		}
+		var tail []byte
+		if names {
+			tail = programOf(dir, args)
+		}
+		cgroup := cgroups.idOf(dir)
+		for _, tid := range tids {
+			task, err := readTask(dir+"/task/"+strconv.Itoa(tid), pid, tid)
+			if err != nil {
+				continue
+			}
+			task.Phase, task.Cgroup = uint8(phase), cgroup
+			task.SetTail(tail)
+			if err := found(task); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func numericNames(dir string) ([]int, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	var numbers []int
+	for _, name := range names {
+		if n, err := strconv.Atoi(name); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers, err
+}
+
+// programOf returns the tail of a task event: the executable, then the arguments.
+func programOf(dir string, args bool) []byte {
+	exe, _ := os.Readlink(dir + "/exe")
+	tail := append([]byte(exe), 0)
+	if args {
+		cmdline, _ := os.ReadFile(dir + "/cmdline")
+		tail = append(tail, cmdline...)
+	}
+	if len(tail) > tailLimit {
+		tail = tail[:tailLimit]
+	}
+	return tail
+}
+
+func readTask(dir string, pid, tid int) (*event.Task, error) {
+	stat, err := os.ReadFile(dir + "/stat")
+	if err != nil {
+		return nil, err
+	}
+	task, err := parseStat(stat)
+	if err != nil {
+		return nil, fmt.Errorf("%s/stat: %w", dir, err)
+	}
+	task.Time, task.PID, task.TID = BootTime(), uint32(pid), uint32(tid)
+	// To the nanosecond, where the kernel keeps it (CONFIG_SCHED_INFO).
+	if text, err := os.ReadFile(dir + "/schedstat"); err == nil {
+		var ran uint64
+		if _, err := fmt.Sscan(string(text), &ran); err == nil {
+			task.CPUTime = ran
+		}
+	}
+	return task, nil
+}
+
+// parseStat reads /proc/PID/stat. The name in it can hold anything, so fields count from its last ')'.
+func parseStat(stat []byte) (*event.Task, error) {
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 0 || end < open {
+		return nil, errors.New("no name in parentheses")
+	}
+	fields := strings.Fields(string(stat[end+1:]))
+	if len(fields) < 20 || len(fields[0]) != 1 {
+		return nil, fmt.Errorf("%d fields after the name, 20 expected", len(fields))
+	}
+	number := func(field int) uint64 { // numbered as in proc(5), where the state is 3
+		n, _ := strconv.ParseUint(fields[field-3], 10, 64)
+		return n
+	}
+	const tick = 1e9 / userHz
+	task := event.New(event.KindTask).(*event.Task)
+	task.Comm = event.CommBytes(string(stat[open+1 : end]))
+	task.State = fields[0][0]
+	task.Parent = uint32(number(4))
+	task.MinorFaults, task.MajorFaults = number(10), number(12)
+	task.CPUTime = (number(14) + number(15)) * tick
+	task.Start = number(22) * tick
+	const pfKthread = 0x00200000
+	if number(9)&pfKthread != 0 {
+		task.KernelThread = 1
+	}
+	return task, nil
+}
