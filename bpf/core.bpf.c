@@ -168,11 +168,15 @@ int process_exec(__u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	struct linux_binprm *bprm = (void *)ctx[2];
-	file_id exe = name_file(BPF_CORE_READ(bprm, file), PROBE_PROCESS);
-	struct scratch *scratch = take_scratch(PROBE_PROCESS);
 	struct event_exec *event;
+	struct scratch *scratch;
+	struct path path;
+	file_id exe;
 	long len;
 
+	file_path(BPF_CORE_READ(bprm, file), &path);
+	exe = name_path(&path, PROBE_PROCESS);
+	scratch = take_scratch(PROBE_PROCESS);
 	if (!scratch)
 		return 0;
 	event = (void *)scratch->event;
@@ -220,42 +224,48 @@ int process_rename(__u64 *ctx)
 
 /* ---- open ---- */
 
-static __always_inline void send_open(struct open_call *call)
+/* What names the call's file: itself if it was opened, else the directory that its name starts from. */
+static __always_inline void find_path(struct open_call *call, struct path *path)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct event_open event;
-	file_id file = 0, base = 0;
+	struct file *file = 0;
 	__u8 first = 0;
 
+	path->mnt = 0;
+	path->dentry = 0;
 	if (call->result >= 0) {
-		struct file *opened = descriptor_file(task, call->result);
-
-		if (opened)
-			file = name_file(opened, PROBE_OPEN);
+		file = descriptor_file(task, call->result);
+	} else {
+		bpf_probe_read_user(&first, sizeof(first), call->name);
+		if (first == '/')
+			return;
+		if (call->dirfd == AT_FDCWD) {
+			path->mnt = BPF_CORE_READ(task, fs, pwd.mnt);
+			path->dentry = BPF_CORE_READ(task, fs, pwd.dentry);
+			return;
+		}
+		file = descriptor_file(task, call->dirfd);
 	}
-	if (file) {
-		fill_open(&event, call);
-		event.file = file;
-		emit(PROBE_OPEN, &event, sizeof(event));
+	if (file)
+		file_path(file, path);
+}
+
+static __always_inline void send_open(struct open_call *call)
+{
+	struct event_open event;
+	struct path path;
+	file_id id;
+
+	find_path(call, &path);
+	/* Called once only: the verifier walks through the path's loop at every call. */
+	id = name_path(&path, PROBE_OPEN);
+	if (call->result < 0 || !id) {
+		send_open_by_name(call, id);
 		return;
 	}
-	bpf_probe_read_user(&first, sizeof(first), call->name);
-	if (first != '/') {
-		struct path cwd = {
-			.mnt = BPF_CORE_READ(task, fs, pwd.mnt),
-			.dentry = BPF_CORE_READ(task, fs, pwd.dentry),
-		};
-
-		if (call->dirfd == AT_FDCWD) {
-			base = name_path(&cwd, PROBE_OPEN);
-		} else {
-			struct file *dir = descriptor_file(task, call->dirfd);
-
-			if (dir)
-				base = name_file(dir, PROBE_OPEN);
-		}
-	}
-	send_open_by_name(call, base);
+	fill_open(&event, call);
+	event.file = id;
+	emit(PROBE_OPEN, &event, sizeof(event));
 }
 
 /* First choice: do_sys_openat2 serves open, openat, openat2 and creat, of 32-bit callers too (5.6). */

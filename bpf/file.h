@@ -44,16 +44,15 @@ static __always_inline file_id identify(struct path *path, struct dentry *dentry
 
 /*
  * Writes the names from the leaf up into scratch->event[tail...]. Returns path_flags.
- * The running offset lives in memory: as a register the verifier would follow every value of it
- * through the loop (79,000 instructions for 16 components), so it forgets and reads it again.
  */
 static __always_inline __u32 walk_path(struct scratch *scratch, struct path *path, __u32 tail)
 {
 	struct dentry *dentry = path->dentry;
 	struct mount *mount = (void *)path->mnt - bpf_core_field_offset(struct mount, mnt);
-	__u32 components = 0;
 
 	scratch->used = 0;
+	scratch->components = 0;
+#pragma clang loop unroll(disable)
 	for (int i = 0; i < PATH_STEPS; i++) {
 		struct dentry *root = BPF_CORE_READ(mount, mnt.mnt_root);
 		struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
@@ -70,9 +69,9 @@ static __always_inline __u32 walk_path(struct scratch *scratch, struct path *pat
 		}
 		used = *(volatile __u32 *)&scratch->used;
 		len = BPF_CORE_READ(dentry, d_name.len) & NAME_MAX_BYTES;
-		if (components == PATH_COMPONENTS || used + len + 1 >= TAIL_MAX)
+		if (*(volatile __u32 *)&scratch->components >= PATH_COMPONENTS || used + len + 1 >= TAIL_MAX)
 			return PATH_CUT;
-		components++;
+		*(volatile __u32 *)&scratch->components += 1;
 		used &= TAIL_MAX - 1;
 		bpf_probe_read_kernel(&scratch->event[tail + used], len, BPF_CORE_READ(dentry, d_name.name));
 		scratch->event[tail + used + len] = 0;
@@ -134,14 +133,10 @@ static __always_inline file_id name_path(struct path *path, enum probe_id probe)
 	return id;
 }
 
-static __always_inline file_id name_file(struct file *file, enum probe_id probe)
+static __always_inline void file_path(struct file *file, struct path *path)
 {
-	struct path path = {
-		.mnt = BPF_CORE_READ(file, f_path.mnt),
-		.dentry = BPF_CORE_READ(file, f_path.dentry),
-	};
-
-	return name_path(&path, probe);
+	path->mnt = BPF_CORE_READ(file, f_path.mnt);
+	path->dentry = BPF_CORE_READ(file, f_path.dentry);
 }
 
 static __always_inline struct file *descriptor_file(struct task_struct *task, __u32 fd)

@@ -1,0 +1,84 @@
+//go:build linux
+
+// Package record records: it chooses how each probe is attached on this kernel, attaches, drains
+// what the programs write, and accounts for what was lost and what it cost. What events mean is
+// nobody's business here.
+package record
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options say what to record and where to.
+type Options struct {
+	Output      string        // file to write; "-" is standard output
+	Force       bool          // replace Output if it exists
+	Duration    time.Duration // 0: until the command ends or a signal comes
+	Command     []string      // to run and record with everything else; nil: only record
+	NoArgs      bool          // leave argv out of the trace
+	NoBTF       bool          // record as on a kernel without BTF
+	Without     []string      // probes to leave off
+	SampleHz    int           // CPU samples per second and CPU
+	BufferBytes int           // of the ring buffer for everything but sched events
+	Tool        string        // name and version of this program, for the header
+	// Notice is told, in words, what the user should know while recording.
+	Notice func(format string, args ...any)
+}
+
+// Defaults of the options.
+const (
+	DefaultSampleHz    = 199 // prime, so as not to beat with anything periodic
+	DefaultBufferBytes = 8 << 20
+)
+
+const (
+	drainInterval = time.Second     // at the latest; full buffers are drained earlier
+	rtInterval    = time.Second / 5 // where the sched programs can't wake the reader
+	flushInterval = 5 * time.Second // what a killed recorder loses at most, with drainInterval
+)
+
+// Capabilities that recording needs, by their bits (linux/capability.h).
+var neededCapabilities = []struct {
+	bit  uint
+	name string
+}{
+	{39, "CAP_BPF"}, {38, "CAP_PERFMON"},
+}
+
+const capSysAdmin = 21
+
+// checkPrivileges says what is missing before the kernel says only EPERM.
+func checkPrivileges() error {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return nil // no /proc: the kernel will tell
+	}
+	return explainCapabilities(string(status))
+}
+
+func explainCapabilities(status string) error {
+	var effective uint64
+	for _, line := range strings.Split(status, "\n") {
+		if text, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			effective, _ = strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+		}
+	}
+	if effective>>capSysAdmin&1 != 0 {
+		return nil
+	}
+	var missing []string
+	for _, c := range neededCapabilities {
+		if effective>>c.bit&1 == 0 {
+			missing = append(missing, c.name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("recording needs %s: run it as root (sudo), or give the binary what it needs: "+
+		"sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search+ep %s", strings.Join(missing, " and "), os.Args[0])
+}

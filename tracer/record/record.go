@@ -1,0 +1,152 @@
+//go:build linux
+
+package record
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bootscope/bootscope/tracer/tracefile"
+)
+
+// Record records until the command ends, the duration is over or a signal comes, and returns the exit
+// status to end with: the command's, or 0. With an error, the file (if there is one) is readable up to
+// where it happened.
+func Record(options Options) (int, error) {
+	if err := checkPrivileges(); err != nil {
+		return 1, err
+	}
+	var path string
+	if len(options.Command) > 0 {
+		var err error
+		if path, err = findCommand(options.Command); err != nil {
+			return 1, err
+		}
+	}
+	output, err := tracefile.Create(options.Output, options.Force)
+	if err != nil {
+		return 1, err
+	}
+	r, err := attach(options)
+	if err != nil {
+		output.Abort()
+		return 1, err
+	}
+	defer r.close()
+	stop := newStopper(r, options)
+	defer stop.close()
+	cmd, err := r.startCommand(path)
+	if err != nil {
+		output.Abort()
+		return 1, err
+	}
+	reason, err := r.run(output, cmd, stop)
+	r.detach() // the command goes on untraced if recording failed
+	status := waitFor(cmd)
+	if err := errors.Join(err, output.Commit()); err != nil {
+		return max(status, 1), fmt.Errorf("recording ended early: %w", err)
+	}
+	r.options.Notice("%s", r.summary(reason))
+	return status, nil
+}
+
+func (r *recorder) startCommand(path string) (*command, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return startCommand(path, r.options.Command)
+}
+
+// run writes the whole file and tells why it ended.
+func (r *recorder) run(output *tracefile.Output, cmd *command, stop *stopper) (string, error) {
+	pid := 0
+	if cmd != nil {
+		pid = cmd.cmd.Process.Pid
+		go func() {
+			<-cmd.ended
+			stop.because("the command ended")
+		}()
+	}
+	header, err := r.header(pid)
+	if err != nil {
+		return "", err
+	}
+	writer, err := tracefile.NewWriter(newBehind(output), header)
+	if err != nil {
+		return "", err
+	}
+	if err := r.begin(writer); err != nil {
+		return "", err
+	}
+	for {
+		select {
+		case reason := <-stop.reasons:
+			var status *int
+			if cmd != nil && reason == "the command ended" {
+				status = &cmd.status
+			}
+			return reason, r.end(reason, status)
+		default:
+		}
+		if err := r.round(stop.deadline); err != nil {
+			return "", err
+		}
+	}
+}
+
+// waitFor waits for the command, if there is one, and returns its status.
+func waitFor(cmd *command) int {
+	if cmd == nil {
+		return 0
+	}
+	<-cmd.ended
+	return cmd.status
+}
+
+// A stopper collects the reasons to stop: a signal, the time, the command's end.
+type stopper struct {
+	reasons  chan string
+	deadline time.Time // zero without a duration
+	signals  chan os.Signal
+	timer    *time.Timer
+	wake     func()
+}
+
+func newStopper(r *recorder, options Options) *stopper {
+	s := &stopper{reasons: make(chan string, 4), signals: make(chan os.Signal, 4), wake: r.wake}
+	if len(options.Command) == 0 {
+		signal.Notify(s.signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+		go func() {
+			for sig := range s.signals {
+				s.because(unix.SignalName(sig.(unix.Signal)))
+			}
+		}()
+	}
+	if options.Duration > 0 {
+		s.deadline = time.Now().Add(options.Duration)
+		s.timer = time.AfterFunc(options.Duration, func() { s.because("the duration is over") })
+	}
+	return s
+}
+
+// because asks for the end of the recording. The first reason counts.
+func (s *stopper) because(reason string) {
+	select {
+	case s.reasons <- reason:
+	default:
+	}
+	s.wake()
+}
+
+func (s *stopper) close() {
+	signal.Stop(s.signals)
+	close(s.signals)
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}
