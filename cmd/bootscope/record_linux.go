@@ -32,13 +32,14 @@ be read like the final one if the recorder was killed. Data is written out every
 		RunE: func(_ *cobra.Command, args []string) error {
 			options.Command = args
 			status, err := record.Record(options)
-			if err != nil {
-				return exitError{status: status, err: err}
+			if err != nil && status != statusFailed { // such as 127 for a command that doesn't exist
+				options.Notice("%s", oneLine(err))
+				return exitStatus(status)
 			}
-			if status != 0 {
-				return exitError{status: status}
+			if err == nil && status != 0 {
+				return exitStatus(status)
 			}
-			return nil
+			return err
 		},
 	}
 	f := cmd.Flags()

@@ -14,14 +14,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ExitError carries the exit status that the caller should end with.
-type ExitError struct {
-	Status int
-	Err    error
+// A commandError tells why the command could not be run, with the status that a shell would give.
+type commandError struct {
+	status int
+	error
 }
 
-func (e *ExitError) Error() string { return e.Err.Error() }
-func (e *ExitError) Unwrap() error { return e.Err }
+func (e *commandError) Unwrap() error { return e.error }
+
+func statusOf(err error) int {
+	var failed *commandError
+	if errors.As(err, &failed) {
+		return failed.status
+	}
+	return 1
+}
 
 // findCommand fails as a shell does: status 127 for a command that doesn't exist, 126 for one that
 // can't be run.
@@ -34,9 +41,9 @@ func findCommand(argv []string) (string, error) {
 	case err == nil:
 		return path, nil
 	case errors.Is(err, fs.ErrPermission):
-		return "", &ExitError{126, fmt.Errorf("cannot run %q: %w", argv[0], err)}
+		return "", &commandError{126, fmt.Errorf("cannot run %q: %w", argv[0], err)}
 	}
-	return "", &ExitError{127, fmt.Errorf("command not found: %q", argv[0])}
+	return "", &commandError{127, fmt.Errorf("command not found: %q", argv[0])}
 }
 
 // A command runs while it is recorded.
@@ -58,7 +65,7 @@ func startCommand(path string, argv []string) (*command, error) {
 		unix.SIGCONT, unix.SIGWINCH)
 	if err := c.cmd.Start(); err != nil {
 		signal.Stop(c.signals)
-		return nil, &ExitError{126, fmt.Errorf("cannot run %q: %w", argv[0], err)}
+		return nil, &commandError{126, fmt.Errorf("cannot run %q: %w", argv[0], err)}
 	}
 	go c.wait()
 	go c.forward()

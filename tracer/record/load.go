@@ -97,7 +97,7 @@ func (l *loader) object(kind objectKind) (*object, error) {
 		}
 	}
 	o.maps, err = ebpf.NewCollectionWithOptions(
-		&ebpf.CollectionSpec{Maps: spec.Maps, Types: spec.Types, ByteOrder: spec.ByteOrder},
+		&ebpf.CollectionSpec{Maps: spec.Maps, Variables: spec.Variables, Types: spec.Types, ByteOrder: spec.ByteOrder},
 		ebpf.CollectionOptions{MapReplacements: replacements, Cache: l.cache})
 	if err != nil {
 		return nil, fmt.Errorf("creating BPF maps: %w", err)

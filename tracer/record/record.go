@@ -25,7 +25,7 @@ func Record(options Options) (int, error) {
 	if len(options.Command) > 0 {
 		var err error
 		if path, err = findCommand(options.Command); err != nil {
-			return 1, err
+			return statusOf(err), err
 		}
 	}
 	output, err := tracefile.Create(options.Output, options.Force)
@@ -43,7 +43,7 @@ func Record(options Options) (int, error) {
 	cmd, err := r.startCommand(path)
 	if err != nil {
 		output.Abort()
-		return 1, err
+		return statusOf(err), err
 	}
 	reason, err := r.run(output, cmd, stop)
 	r.detach() // the command goes on untraced if recording failed
