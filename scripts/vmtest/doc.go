@@ -1,0 +1,15 @@
+// Package vmtest boots real Debian kernels in QEMU, without KVM, and tries bootscope in each: does
+// every probe attach in the way that is expected of that kernel, does a Python start-up come out
+// whole, is the kernel still well afterwards?
+//
+// A guest is a kernel package and an initramfs of the same suite's packages (busybox, Python) with
+// the static bootscope binary and the scripts in guest/. It writes its results as a tar archive onto a
+// virtual disk; the host reads the traces with the packages that every user's report is made with.
+//
+// Everything here is a test behind the build tag vmtest, since it downloads some hundred megabytes
+// and takes minutes. Packages come from the mirror that this machine's apt uses and are kept in
+// build/vm; remove that directory to get the newest ones.
+//
+//	go test -tags vmtest -v -timeout 40m ./scripts/vmtest -run TestKernels/amd64-5.10
+//	go test -tags vmtest -v ./scripts/vmtest -run TestScript/arm64-6.1 -script try.sh -add tool
+package vmtest

@@ -1,0 +1,54 @@
+//go:build vmtest
+
+package vmtest
+
+import "strings"
+
+// A guest is a kernel to boot, and the suite that it and its Python come from.
+type guest struct {
+	arch   string // as Debian and Go call it
+	kernel string // the version that the suite's kernel is expected to have
+	suite  string
+	python string
+	// image is the package that depends on the suite's kernel.
+	image string
+}
+
+func (g guest) name() string { return g.arch + "-" + g.kernel }
+
+var guests = []guest{
+	{arch: "amd64", kernel: "5.10", suite: "bullseye", python: "3.9", image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "6.1", suite: "bookworm", python: "3.11", image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-amd64"},
+	{arch: "arm64", kernel: "6.1", suite: "bookworm", python: "3.11", image: "linux-image-arm64"},
+}
+
+// A machine is what QEMU emulates for an architecture.
+type machine struct {
+	qemu    string
+	args    []string
+	console string
+}
+
+var machines = map[string]machine{
+	// Nehalem, since acpi-cpufreq refuses the AMD processor that is the default.
+	"amd64": {qemu: "qemu-system-x86_64", args: []string{"-machine", "q35", "-cpu", "Nehalem"}, console: "ttyS0"},
+	"arm64": {qemu: "qemu-system-aarch64", args: []string{"-machine", "virt", "-cpu", "cortex-a72"}, console: "ttyAMA0"},
+}
+
+// modules lead to the disk that takes the results, in the order in which they need each other. A
+// kernel that has one built in, or doesn't know it, has no such file.
+var modules = []string{
+	"virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_blk",
+}
+
+// moduleName gives the module in a file of a kernel package: modules are compressed from 6.12 on.
+func moduleName(path string) (name string, compressed bool) {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	base, compressed = strings.CutSuffix(base, ".xz")
+	name, isModule := strings.CutSuffix(base, ".ko")
+	if !isModule {
+		return "", false
+	}
+	return name, compressed
+}
