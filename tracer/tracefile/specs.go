@@ -61,7 +61,7 @@ func checkSpec(s *event.Spec) error {
 		}
 		end = f.Offset + width(f)
 		if f.Offset >= event.HeaderSize {
-			if names[f.Name] {
+			if names[f.Name] || f.Name == "tail" {
 				return fmt.Errorf("field %q is there twice", f.Name)
 			}
 			names[f.Name] = true
