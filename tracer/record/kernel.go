@@ -15,8 +15,8 @@ import (
 // from what is there, not concluded from the version, except where a bug was fixed in one.
 type kernelFeatures struct {
 	release     string
-	types       *btf.Spec // nil without BTF
-	noTypes     error     // why types is nil
+	types       *btf.Cache // the kernel's BTF, parsed once; nil without
+	noTypes     error      // why types is nil
 	taskPtRegs  bool      // the helper bpf_task_pt_regs (5.15)
 	switchState int       // index of prev_state among sched_switch's arguments (5.18), or 0
 	realtime    bool      // PREEMPT_RT
@@ -32,13 +32,15 @@ func readKernel(ignoreBTF bool) kernelFeatures {
 		k.noTypes = fmt.Errorf("BTF is not used, as asked for by --no-btf")
 		return k
 	}
-	k.types, k.noTypes = btf.LoadKernelSpec()
-	if k.noTypes != nil {
-		k.noTypes = fmt.Errorf("no usable BTF (CONFIG_DEBUG_INFO_BTF): %w", k.noTypes)
+	cache := btf.NewCache()
+	types, err := cache.Kernel()
+	if err != nil {
+		k.noTypes = fmt.Errorf("no usable BTF (CONFIG_DEBUG_INFO_BTF): %w", err)
 		return k
 	}
-	k.taskPtRegs = hasHelper(k.types, "BPF_FUNC_task_pt_regs")
-	k.switchState = switchStateIndex(k.types)
+	k.types = cache
+	k.taskPtRegs = hasHelper(types, "BPF_FUNC_task_pt_regs")
+	k.switchState = switchStateIndex(types)
 	return k
 }
 

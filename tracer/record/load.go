@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/btf"
 
 	"github.com/bootscope/bootscope/bpf"
 )
@@ -19,7 +18,6 @@ import (
 type loader struct {
 	kernel  kernelFeatures
 	options Options
-	cache   *btf.Cache
 	shared  map[string]*ebpf.Map // the maps that both objects have
 	objects [2]*object
 	tracefs string
@@ -32,7 +30,7 @@ type object struct {
 }
 
 func newLoader(kernel kernelFeatures, options Options) *loader {
-	return &loader{kernel: kernel, options: options, cache: btf.NewCache(), shared: map[string]*ebpf.Map{}}
+	return &loader{kernel: kernel, options: options, shared: map[string]*ebpf.Map{}}
 }
 
 func (l *loader) close() {
@@ -55,7 +53,7 @@ func (l *loader) program(kind objectKind, name string) (*ebpf.Program, error) {
 		Types:     o.spec.Types,
 		ByteOrder: o.spec.ByteOrder,
 	}
-	loaded, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: o.maps.Maps, Cache: l.cache})
+	loaded, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: o.maps.Maps, Cache: l.kernel.types})
 	if err != nil {
 		return nil, explainLoad(name, err)
 	}
@@ -98,7 +96,7 @@ func (l *loader) object(kind objectKind) (*object, error) {
 	}
 	o.maps, err = ebpf.NewCollectionWithOptions(
 		&ebpf.CollectionSpec{Maps: spec.Maps, Variables: spec.Variables, Types: spec.Types, ByteOrder: spec.ByteOrder},
-		ebpf.CollectionOptions{MapReplacements: replacements, Cache: l.cache})
+		ebpf.CollectionOptions{MapReplacements: replacements, Cache: l.kernel.types})
 	if err != nil {
 		return nil, fmt.Errorf("creating BPF maps: %w", err)
 	}

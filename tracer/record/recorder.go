@@ -57,7 +57,7 @@ func attach(options Options) (*recorder, error) {
 		off[name] = true
 	}
 	r.programs, r.statuses = attachProbes(r.loader, off)
-	r.loader.cache = nil // the kernel's types take several MB and were needed for loading only
+	r.loader.kernel.types = nil // the kernel's types take several MB and were needed for loading only
 	if len(r.programs) == 0 {
 		r.close()
 		return nil, fmt.Errorf("nothing can be recorded on this kernel:\n%s", describeStatuses(r.statuses))
