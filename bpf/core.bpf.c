@@ -257,7 +257,6 @@ static __always_inline void send_open(struct open_call *call)
 	file_id id;
 
 	find_path(call, &path);
-	/* Called once only: the verifier walks through the path's loop at every call. */
 	id = name_path(&path, PROBE_OPEN);
 	if (call->result < 0 || !id) {
 		send_open_by_name(call, id);

@@ -43,12 +43,10 @@ type PlainSchedRing struct {
 }
 
 type PlainScratch struct {
-	_          structs.HostLayout
-	Busy       uint32
-	Used       uint32
-	Components uint32
-	Reserved   uint32
-	Event      [4608]uint8
+	_     structs.HostLayout
+	Busy  uint32
+	Used  uint32
+	Event [4608]uint8
 }
 
 type PlainTracepointOffsets struct {

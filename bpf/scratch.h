@@ -11,10 +11,7 @@
 
 struct scratch {
 	__u32 busy;
-	/* State of loops. As registers the verifier would follow every value of them, so they live here. */
-	__u32 used;       /* bytes of tail */
-	__u32 components; /* of the path */
-	__u32 reserved;
+	__u32 used; /* bytes of tail */
 	/* The fixed part is copied to just before the tail. The slack lets masked offsets pass the verifier. */
 	__u8 event[256 + TAIL_MAX + NAME_MAX_BYTES + 1];
 };

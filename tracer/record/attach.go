@@ -76,6 +76,11 @@ func attachWay(l *loader, p probe, w way) ([]*attached, error) {
 		closePrograms(done)
 		return nil, err
 	}
+	if w.needs != nil {
+		if err := w.needs.check(); err != nil {
+			return nil, err
+		}
+	}
 	// Load all before the first is attached, so that they begin together.
 	for _, h := range w.programs {
 		program, err := l.program(w.object, h.program)

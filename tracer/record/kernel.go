@@ -17,10 +17,10 @@ type kernelFeatures struct {
 	release     string
 	types       *btf.Cache // the kernel's BTF, parsed once; nil without
 	noTypes     error      // why types is nil
-	taskPtRegs  bool      // the helper bpf_task_pt_regs (5.15)
-	switchState int       // index of prev_state among sched_switch's arguments (5.18), or 0
-	realtime    bool      // PREEMPT_RT
-	rtRingOK    bool      // the ring buffer's lock may be taken where a PREEMPT_RT kernel can't sleep (6.12)
+	taskPtRegs  bool       // the helper bpf_task_pt_regs (5.15)
+	switchState int        // index of prev_state among sched_switch's arguments (5.18), or 0
+	realtime    bool       // PREEMPT_RT
+	rtRingOK    bool       // the ring buffer's lock may be taken where a PREEMPT_RT kernel can't sleep (6.12)
 }
 
 func readKernel(ignoreBTF bool) kernelFeatures {

@@ -13,8 +13,9 @@ type way struct {
 	via      string // what the trace and the user call it
 	object   objectKind
 	programs []hook
-	status   string // what the probe's status is when this way works
-	note     string // what a lesser way lacks or costs
+	status   string   // what the probe's status is when this way works
+	note     string   // what a lesser way lacks or costs
+	needs    *feature // asked before anything is loaded, where loading is dear; nil: just try
 }
 
 // A hook is a program and the place where it is attached.
@@ -78,7 +79,7 @@ var probes = []probe{
 		{via: "fexit/do_sys_openat2", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{"open_fexit", attachTracing, ""},
 		}},
-		{via: "kretprobe/do_sys_openat2", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "kretprobe/do_sys_openat2", object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
 			{"open_kretprobe", attachKretprobe, "do_sys_openat2"},
 		}},
 		{via: "tp_btf/sys_exit", object: coreObject, status: tracefile.StatusOn,
