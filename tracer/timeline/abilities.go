@@ -1,0 +1,45 @@
+package timeline
+
+import (
+	"strings"
+
+	"github.com/bootscope/bootscope/tracer/event"
+	"github.com/bootscope/bootscope/tracer/tracefile"
+)
+
+// Abilities is what a recording can tell. What it can't must be shown as absent, not as zero.
+type Abilities struct {
+	Sched    bool // thread states
+	IOWait   bool // tells Blocked and IOWait apart
+	Process  bool // forks, execs and exits
+	Opens    bool
+	Faults   bool
+	CPUFreq  bool
+	Samples  bool
+	Statuses []tracefile.ProbeStatus // as they were at the end
+}
+
+func abilitiesOf(h *tracefile.Header, t *tracefile.Trailer) Abilities {
+	statuses := h.Probes
+	if t != nil && len(t.Probes) > 0 {
+		statuses = t.Probes
+	}
+	on := map[string]tracefile.ProbeStatus{}
+	for _, s := range statuses {
+		if s.Status != tracefile.StatusOff {
+			on[s.Name] = s
+		}
+	}
+	has := func(p event.Probe) bool { _, ok := on[p.String()]; return ok }
+	return Abilities{
+		Sched: has(event.ProbeSched),
+		// The tracepoint's record has the state, but not in_iowait.
+		IOWait:   has(event.ProbeSched) && !strings.HasPrefix(on[event.ProbeSched.String()].Via, "tracepoint"),
+		Process:  has(event.ProbeProcess),
+		Opens:    has(event.ProbeOpen),
+		Faults:   has(event.ProbeFault),
+		CPUFreq:  has(event.ProbeCpufreq),
+		Samples:  has(event.ProbeSample),
+		Statuses: statuses,
+	}
+}

@@ -1,0 +1,174 @@
+package timeline
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/bootscope/bootscope/tracer/event"
+	"github.com/bootscope/bootscope/tracer/tracefile"
+)
+
+// Build reads all events of a source into a timeline and passes what is not kept to the sinks.
+func Build(src tracefile.Source, sinks ...Sink) (*Timeline, error) {
+	b := newBuilder(src, sinks)
+	for e, err := range src.Events() {
+		if err != nil {
+			return nil, fmt.Errorf("reading events after %.6f s: %w", float64(b.now)/1e9, err)
+		}
+		b.add(e)
+	}
+	b.finish()
+	b.tl.Problems = src.Problems() // complete only after the whole source was read
+	return b.tl, nil
+}
+
+// builder is a timeline in the making. Its clock, now, never goes back and never leaves the recording.
+type builder struct {
+	tl    *Timeline
+	sinks []Sink
+	now   uint64
+	last  uint64 // the latest moment that there can be
+
+	tids    tidTable
+	pids    map[uint32]*Process // the latest of each id
+	cpus    []*cpuState         // by number; nil where none was seen
+	gaps    []uint64            // when sched events were lost
+	lost    map[Loss]uint64     // by probe and reason, from the events
+	forksOK bool                // every fork was seen until now
+
+	files   map[uint64]*File
+	names   map[fileKey]*File
+	cgroups map[uint64]string
+
+	interval Interval // reused for the sinks
+	open     Open
+}
+
+func newBuilder(src tracefile.Source, sinks []Sink) *builder {
+	h, t := src.Header(), src.Trailer()
+	b := &builder{
+		tl:      &Timeline{Header: h, Trailer: t, Start: h.Start, Can: abilitiesOf(h, t)},
+		sinks:   sinks,
+		now:     h.Start,
+		last:    ^uint64(0),
+		pids:    map[uint32]*Process{},
+		lost:    map[Loss]uint64{},
+		files:   map[uint64]*File{},
+		names:   map[fileKey]*File{},
+		cgroups: map[uint64]string{},
+	}
+	if t != nil {
+		b.last = max(t.End, h.Start)
+	}
+	b.forksOK = b.tl.Can.Process
+	b.beginFrequencies()
+	return b
+}
+
+// add takes one event in. Whatever its order and content, the model stays consistent.
+func (b *builder) add(e event.Event) {
+	h := e.Head()
+	b.now = min(max(b.now, h.Time), b.last)
+	b.tl.Events++
+	switch e := e.(type) {
+	case *event.Switch:
+		b.onSwitch(e)
+	case *event.Waking:
+		b.onWaking(e)
+	case *event.Task:
+		b.onTask(e)
+	case *event.Lost:
+		b.onLost(e)
+	case *event.Clock:
+		b.tl.Clocks = append(b.tl.Clocks, Clock{e.Time, e.Realtime, e.Monotonic, e.Reason})
+	case *event.Cgroup:
+		b.cgroups[e.Cgroup] = string(e.TailBytes())
+	case *event.Path:
+		b.onPath(e)
+	case *event.Cpufreq:
+		b.onFrequency(e)
+	case *event.Exec:
+		b.takeOver(e)
+		b.addOfThread(e)
+	default:
+		b.addOfThread(e)
+	}
+}
+
+// addOfThread takes in what the thread of the event's header does or undergoes.
+func (b *builder) addOfThread(e event.Event) {
+	th := b.caller(e.Head())
+	if th == nil {
+		return
+	}
+	switch e := e.(type) {
+	case *event.Fork:
+		b.onFork(th, e)
+	case *event.Exec:
+		b.onExec(th, e)
+	case *event.Args:
+		onArgs(th.Process, e)
+	case *event.Exit:
+		b.onExit(th, e)
+	case *event.Rename:
+		b.onRename(e)
+	case *event.CgroupAttach:
+		b.onCgroupAttach(e)
+	case *event.Open:
+		b.onOpen(th, e)
+	case *event.Fault:
+		th.FaultEvents++
+		for _, s := range b.sinks {
+			s.Fault(th, e)
+		}
+	case *event.Sample:
+		th.Samples++
+		for _, s := range b.sinks {
+			s.Sample(th, e)
+		}
+	}
+}
+
+// finish ends what is open and adds up.
+func (b *builder) finish() {
+	if b.tl.Trailer != nil {
+		b.now = b.last
+	}
+	b.tl.End = b.now
+	b.finishCPUs()
+	for _, th := range b.tl.Threads {
+		if !th.ended {
+			b.finishThread(th)
+		}
+		if th.Process == nil {
+			b.settleProcess(th)
+		}
+	}
+	for _, p := range b.tl.Processes {
+		b.finishProcess(p)
+	}
+	b.finishFrequencies()
+	b.finishUnits()
+	b.finishLosses()
+}
+
+// finishLosses takes the larger of what the events and the trailer say: an event can be lost itself, and
+// some losses are only known at the end.
+func (b *builder) finishLosses() {
+	if t := b.tl.Trailer; t != nil {
+		for _, l := range t.Lost {
+			key := Loss{Probe: l.Probe, Reason: l.Reason}
+			b.lost[key] = max(b.lost[key], l.Count)
+		}
+	}
+	b.tl.Losses = make([]Loss, 0, len(b.lost))
+	for l, n := range b.lost {
+		if l.Count = n; n > 0 {
+			b.tl.Losses = append(b.tl.Losses, l)
+		}
+	}
+	sort.Slice(b.tl.Losses, func(i, j int) bool {
+		x, y := b.tl.Losses[i], b.tl.Losses[j]
+		return x.Probe < y.Probe || x.Probe == y.Probe && x.Reason < y.Reason
+	})
+}
