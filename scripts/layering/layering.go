@@ -62,9 +62,10 @@ func Check(root, module string, rules []Rule) ([]Violation, error) {
 	return found, err
 }
 
-// skipped tells which folders the go command leaves out of "./..." as well.
+// skipped tells which folders hold no code of this module: those that the go command leaves out of
+// "./..." as well, and what git ignores.
 func skipped(name string) bool {
-	return name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
+	return name == "testdata" || name == "build" || name == "bin" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
 }
 
 func checkFile(root, file, module string, rules []Rule) ([]Violation, error) {

@@ -15,6 +15,7 @@ const (
 	ebpf     = "github.com/cilium/ebpf"
 	compress = "github.com/klauspost/compress"
 	xsys     = "golang.org/x/sys"
+	cmp      = "github.com/google/go-cmp"
 )
 
 // The table: cmd -> export -> findings -> python -> timeline -> tracefile -> event, and
@@ -34,7 +35,7 @@ var rules = []layering.Rule{
 		Tests: []string{"tracer/timeline"}},
 
 	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "golang.org/x/term", xsys}},
-	{Dir: "scripts", May: []string{xsys}},
+	{Dir: "scripts", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event", xsys}, Tests: []string{cmp}},
 }
 
 func TestTree(t *testing.T) {

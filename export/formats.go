@@ -1,0 +1,50 @@
+// Package export writes traces in the formats of other tools: one file for each format, and the table
+// here that lists them. What people read is in its subpackage report.
+//
+// It knows the timeline and the formats. It must not know where a trace comes from or where output goes.
+package export
+
+import (
+	"io"
+
+	"github.com/bootscope/bootscope/tracer/tracefile"
+)
+
+// A Format is a way to write a trace.
+type Format struct {
+	Name        string
+	Ending      string // of a file's name
+	Description string
+	Large       string // what to know of an output that is large
+	Write       func(w io.Writer, source tracefile.Source) error
+}
+
+// Formats lists every format.
+var Formats = []Format{
+	{
+		Name:        "chrome",
+		Ending:      ".chrome.json",
+		Description: "Chrome's trace events (JSON), for ui.perfetto.dev and chrome://tracing",
+		Large:       "ui.perfetto.dev opens it slowly, chrome://tracing may not open it",
+		Write:       writeChrome,
+	},
+}
+
+// Find returns the format of a name.
+func Find(name string) (*Format, bool) {
+	for i := range Formats {
+		if Formats[i].Name == name {
+			return &Formats[i], true
+		}
+	}
+	return nil, false
+}
+
+// Names lists the formats' names.
+func Names() []string {
+	names := make([]string, len(Formats))
+	for i, f := range Formats {
+		names[i] = f.Name
+	}
+	return names
+}
