@@ -57,6 +57,7 @@ enum event_kind {
 	KIND_TASK = 15,
 	KIND_CLOCK = 16,
 	KIND_LOST = 17,
+	KIND_MAPPING = 18,
 };
 
 /* A probe is what a user switches on or off and what losses are counted by. */
@@ -68,6 +69,7 @@ enum probe_id {
 	PROBE_CPUFREQ = 4,
 	PROBE_SAMPLE = 5,
 	PROBE_CGROUP = 6,
+	PROBE_MAPPING = 7,
 	PROBE_COUNT,
 };
 
@@ -293,6 +295,26 @@ struct event_lost {
 	__u32 reserved;
 };
 
+#define BUILD_ID_BYTES 20
+
+/*
+ * An executable mapping of a file, made now or found at start (/proc/PID/maps): it gives
+ * instruction pointers their names. Tail: the path as the kernel shows it.
+ */
+struct event_mapping {
+	struct event_header header;
+	address start;
+	byte_count length;
+	byte_count offset;    /* in the file */
+	inode_number inode;
+	device_number device;
+	__u32 build_id_bytes; /* 0 when it isn't known */
+	__u32 protection;     /* PROT_* of mmap(2) */
+	__u32 map_flags;      /* MAP_* of mmap(2) */
+	__u8 build_id[BUILD_ID_BYTES];
+	__u32 reserved;
+};
+
 /*
  * The ring buffer's value type: it keeps every struct and enum in the object's BTF, which is where
  * the generator finds them.
@@ -316,6 +338,7 @@ union event {
 	struct event_task task;
 	struct event_clock clock;
 	struct event_lost lost;
+	struct event_mapping mapping;
 
 	enum event_kind kinds;
 	enum probe_id probes;

@@ -24,7 +24,7 @@ type PlainEvent struct {
 		Cpu  uint16
 		Tail uint32
 	}
-	_ [64]byte
+	_ [72]byte
 }
 
 type PlainSchedRing struct {

@@ -25,6 +25,7 @@ const (
 	KindTask         Kind = 15
 	KindClock        Kind = 16
 	KindLost         Kind = 17
+	KindMapping      Kind = 18
 )
 
 var namesKind = map[Kind]string{
@@ -45,6 +46,7 @@ var namesKind = map[Kind]string{
 	15: "task",
 	16: "clock",
 	17: "lost",
+	18: "mapping",
 }
 
 // String returns the name in lower case.
@@ -61,7 +63,8 @@ const (
 	ProbeCpufreq Probe = 4
 	ProbeSample  Probe = 5
 	ProbeCgroup  Probe = 6
-	ProbeCount   Probe = 7
+	ProbeMapping Probe = 7
+	ProbeCount   Probe = 8
 )
 
 var namesProbe = map[Probe]string{
@@ -72,7 +75,8 @@ var namesProbe = map[Probe]string{
 	4: "cpufreq",
 	5: "sample",
 	6: "cgroup",
-	7: "count",
+	7: "mapping",
+	8: "count",
 }
 
 // String returns the name in lower case.
@@ -724,6 +728,52 @@ func (e *Lost) decode(fixed, tail []byte) {
 	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[36:]))
 }
 
+// Mapping: An executable mapping of a file, made now or found at start (/proc/PID/maps): it gives instruction pointers their names. Tail: the path as the kernel shows it.
+type Mapping struct {
+	Header
+	Start        uint64   // address
+	Length       uint64   // byte_count
+	Offset       uint64   // byte_count: in the file
+	Inode        uint64   // inode_number
+	Device       uint32   // device_number
+	BuildIDBytes uint32   // u32: 0 when it isn't known
+	Protection   uint32   // u32: PROT_* of mmap(2)
+	MapFlags     uint32   // u32: MAP_* of mmap(2)
+	BuildID      [20]byte // u8
+	Reserved     uint32   // u32
+}
+
+// AppendTo implements Event.
+func (e *Mapping) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Start))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Length))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Offset))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Inode))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Device))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.BuildIDBytes))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Protection))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.MapFlags))
+	b = append(b, e.BuildID[:]...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Reserved))
+	return append(b, e.tail...)
+}
+
+func (e *Mapping) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 96)
+	e.decodeHeader(fixed, tail)
+	e.Start = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Length = uint64(binary.LittleEndian.Uint64(fixed[32:]))
+	e.Offset = uint64(binary.LittleEndian.Uint64(fixed[40:]))
+	e.Inode = uint64(binary.LittleEndian.Uint64(fixed[48:]))
+	e.Device = uint32(binary.LittleEndian.Uint32(fixed[56:]))
+	e.BuildIDBytes = uint32(binary.LittleEndian.Uint32(fixed[60:]))
+	e.Protection = uint32(binary.LittleEndian.Uint32(fixed[64:]))
+	e.MapFlags = uint32(binary.LittleEndian.Uint32(fixed[68:]))
+	copy(e.BuildID[:], fixed[72:92])
+	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[92:]))
+}
+
 // New returns an empty event of a kind.
 func New(kind Kind) Event {
 	var e Event
@@ -762,6 +812,8 @@ func New(kind Kind) Event {
 		e = &Clock{}
 	case KindLost:
 		e = &Lost{}
+	case KindMapping:
+		e = &Mapping{}
 	default:
 		e = &Unknown{}
 	}
@@ -978,5 +1030,23 @@ var Specs = []Spec{
 		{Name: "probe", Type: "u16", Offset: 32, Size: 2, Count: 0, Signed: false, Doc: "enum probe_id"},
 		{Name: "reason", Type: "u16", Offset: 34, Size: 2, Count: 0, Signed: false, Doc: "enum lost_reason"},
 		{Name: "reserved", Type: "u32", Offset: 36, Size: 4, Count: 0, Signed: false, Doc: ""},
+	}},
+	{Kind: KindMapping, Name: "mapping", Size: 96, Doc: "An executable mapping of a file, made now or found at start (/proc/PID/maps): it gives instruction pointers their names. Tail: the path as the kernel shows it.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "start", Type: "address", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "length", Type: "byte_count", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "offset", Type: "byte_count", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: "in the file"},
+		{Name: "inode", Type: "inode_number", Offset: 48, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "device", Type: "device_number", Offset: 56, Size: 4, Count: 0, Signed: false, Doc: ""},
+		{Name: "build_id_bytes", Type: "u32", Offset: 60, Size: 4, Count: 0, Signed: false, Doc: "0 when it isn't known"},
+		{Name: "protection", Type: "u32", Offset: 64, Size: 4, Count: 0, Signed: false, Doc: "PROT_* of mmap(2)"},
+		{Name: "map_flags", Type: "u32", Offset: 68, Size: 4, Count: 0, Signed: false, Doc: "MAP_* of mmap(2)"},
+		{Name: "build_id", Type: "u8", Offset: 72, Size: 1, Count: 20, Signed: false, Doc: ""},
+		{Name: "reserved", Type: "u32", Offset: 92, Size: 4, Count: 0, Signed: false, Doc: ""},
 	}},
 }

@@ -22,7 +22,7 @@ import (
 type attached struct {
 	probe   event.Probe
 	name    string
-	program *ebpf.Program
+	program *ebpf.Program // nil for what is no program
 	links   []io.Closer
 }
 
@@ -83,11 +83,14 @@ func attachWay(l *loader, p probe, w way) ([]*attached, error) {
 	}
 	// Load all before the first is attached, so that they begin together.
 	for _, h := range w.programs {
-		program, err := l.program(w.object, h.program)
-		if err != nil {
-			return undo(err)
+		a := &attached{probe: p.id, name: h.program}
+		if h.program != "" {
+			var err error
+			if a.program, err = l.program(w.object, h.program); err != nil {
+				return undo(err)
+			}
 		}
-		done = append(done, &attached{probe: p.id, name: h.program, program: program})
+		done = append(done, a)
 	}
 	for i, h := range w.programs {
 		links, err := attachHook(done[i].program, h, l.options)
@@ -102,7 +105,7 @@ func attachWay(l *loader, p probe, w way) ([]*attached, error) {
 func closePrograms(programs []*attached) {
 	for _, a := range programs {
 		a.detach()
-		a.program.Close()
+		a.program.Close() // does nothing for nil
 	}
 }
 
@@ -123,6 +126,12 @@ func attachHook(program *ebpf.Program, h hook, options Options) ([]io.Closer, er
 	case attachTracepoint:
 		group, name, _ := strings.Cut(h.target, "/")
 		return one(link.Tracepoint(group, name, program, nil))
+	case attachMappings:
+		reader, err := openMappings()
+		if err != nil {
+			return nil, err
+		}
+		return []io.Closer{reader}, nil
 	case attachMajorFault:
 		return perfEvents(program, &unix.PerfEventAttr{
 			Type:   unix.PERF_TYPE_SOFTWARE,

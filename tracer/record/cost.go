@@ -65,6 +65,9 @@ func programCosts(programs []*attached, measured, recorded uint64) []tracefile.P
 	}
 	costs := []tracefile.Program{}
 	for _, a := range programs {
+		if a.program == nil {
+			continue
+		}
 		p := tracefile.Program{Name: a.name, Measured: measured}
 		if stats, err := a.program.Stats(); err == nil {
 			p.Runs, p.RunTime, p.Skipped = stats.RunCount, uint64(stats.Runtime), stats.RecursionMisses

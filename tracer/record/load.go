@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 
 	"github.com/bootscope/bootscope/bpf"
 )
@@ -64,6 +65,9 @@ func (l *loader) program(kind objectKind, name string) (*ebpf.Program, error) {
 
 // explainLoad shortens the verifier's log to its end, where the reason is.
 func explainLoad(name string, err error) error {
+	if errors.Is(err, unix.EPERM) { // the library blames the limit of locked memory, which is lifted
+		return fmt.Errorf("the kernel refuses program %s: %w", name, unix.EPERM)
+	}
 	var refused *ebpf.VerifierError
 	if errors.As(err, &refused) {
 		return fmt.Errorf("the kernel refuses program %s: %-4v", name, refused)

@@ -4,6 +4,7 @@ package record
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/cilium/ebpf"
 
@@ -15,6 +16,7 @@ import (
 type lossCounter struct {
 	counts *ebpf.Map
 	seen   [int(event.ProbeCount) * 2]uint64
+	others map[[2]uint16]uint64 // losses by probe and reason that no program counts
 }
 
 // since returns the losses that came about since the last call.
@@ -39,9 +41,14 @@ func (l *lossCounter) since() ([]*event.Lost, error) {
 	return found, nil
 }
 
+// add counts a loss that was found elsewhere.
+func (l *lossCounter) add(e *event.Lost) {
+	l.others[[2]uint16{e.Probe, e.Reason}] += e.Count
+}
+
 // total lists all losses of the recording, sched rings and skipped program runs included.
 func (l *lossCounter) total(rings *schedRings, programs []tracefile.Program, probeOf map[string]event.Probe) []tracefile.Loss {
-	counts := map[[2]uint16]uint64{}
+	counts := maps.Clone(l.others)
 	for key, n := range l.seen {
 		counts[[2]uint16{uint16(key / 2), uint16(key % 2)}] += n
 	}

@@ -3,7 +3,6 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -27,6 +26,7 @@ type recorder struct {
 	rings    *schedRings
 	events   *ringbuf.Reader
 	woken    []*ebpf.Variable // reader_woken of each object
+	mappings *mappingReader   // nil without that probe
 	losses   lossCounter
 	clock    *system.StepWatcher // nil where it can't be had
 	cgroups  *system.Cgroups
@@ -79,7 +79,14 @@ func (r *recorder) openBuffers() (err error) {
 	if r.events, err = ringbuf.NewReader(r.loader.shared["events"]); err != nil {
 		return fmt.Errorf("opening the ring buffer: %w", err)
 	}
-	r.losses.counts = r.loader.shared["losses"]
+	r.losses = lossCounter{counts: r.loader.shared["losses"], others: map[[2]uint16]uint64{}}
+	for _, a := range r.programs {
+		for _, l := range a.links {
+			if m, ok := l.(*mappingReader); ok {
+				r.mappings = m
+			}
+		}
+	}
 	for _, o := range r.loader.objects {
 		if o != nil {
 			r.woken = append(r.woken, o.maps.Variables["reader_woken"])
@@ -152,6 +159,11 @@ func (r *recorder) begin(writer *tracefile.Writer) error {
 	if err := r.cgroups.Walk(func(e *event.Cgroup) error { return writer.Event(e) }); err != nil {
 		return err
 	}
+	if r.mappings != nil {
+		if err := system.ReadMappings(func(e *event.Mapping) error { return writer.Event(e) }); err != nil {
+			return err
+		}
+	}
 	return r.readTasks(event.TaskAtStart)
 }
 
@@ -160,144 +172,4 @@ func (r *recorder) readTasks(phase event.TaskPhase) error {
 	return system.ReadTasks(phase, names, !r.options.NoArgs, r.cgroups, func(e *event.Task) error {
 		return r.writer.Event(e)
 	})
-}
-
-// drainUntil moves events from the buffers to the file until a moment, or until it is interrupted
-// (see wake). What is in the buffers by then is drained in any case.
-func (r *recorder) drainUntil(deadline time.Time) error {
-	r.events.SetDeadline(deadline)
-	for n := 1; ; n++ {
-		err := r.events.ReadInto(&r.record)
-		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, ringbuf.ErrFlushed) {
-			break
-		}
-		if err != nil {
-			return fmt.Errorf("reading the ring buffer: %w", err)
-		}
-		// A header of kind 0 only says that a sched ring is half full.
-		signal := len(r.record.RawSample) <= event.HeaderSize
-		if !signal {
-			if err := r.writer.Events(r.record.RawSample); err != nil {
-				return err
-			}
-		}
-		if signal || n%1024 == 0 {
-			if err := r.drainRings(); err != nil {
-				return err
-			}
-		}
-	}
-	return r.drainRings()
-}
-
-func (r *recorder) drainRings() error {
-	for _, w := range r.woken {
-		if err := w.Set(uint32(0)); err != nil {
-			return fmt.Errorf("telling the programs that the buffer was read: %w", err)
-		}
-	}
-	return r.rings.drain(r.writer.Sched)
-}
-
-// wake interrupts drainUntil.
-func (r *recorder) wake() { _ = r.events.Flush() }
-
-// round drains for one interval and does what is to be done now and then.
-func (r *recorder) round(deadline time.Time) error {
-	now := time.Now()
-	r.stats.tick(now)
-	next := now.Add(r.interval)
-	if deadline.Before(next) && !deadline.IsZero() {
-		next = deadline
-	}
-	if r.stats.enabled != nil && r.stats.next.Before(next) {
-		next = r.stats.next
-	}
-	if err := r.drainUntil(next); err != nil {
-		return err
-	}
-	if err := r.writeLosses(); err != nil {
-		return err
-	}
-	if r.clock != nil {
-		select {
-		case step := <-r.clock.Steps:
-			if err := r.writer.Event(step); err != nil {
-				return err
-			}
-		default:
-		}
-	}
-	if now.After(r.flushAt) {
-		r.flushAt = now.Add(flushInterval)
-		return r.writer.Flush()
-	}
-	return nil
-}
-
-// writeLosses puts a mark where events were lost.
-func (r *recorder) writeLosses() error {
-	lost, err := r.losses.since()
-	for _, e := range lost {
-		e.Time = system.BootTime()
-		if err := r.writer.Event(e); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-// end detaches, drains what is left and completes the file.
-func (r *recorder) end(reason string, exitStatus *int) error {
-	if err := r.readTasks(event.TaskAtEnd); err != nil {
-		return err
-	}
-	end := system.BootTime()
-	r.detach()
-	r.stats.stop()
-	if err := r.drainUntil(time.Now()); err != nil {
-		return err
-	}
-	if err := errors.Join(r.writeLosses(), r.writeUntoldLosses(end)); err != nil {
-		return err
-	}
-	if err := r.writer.Event(system.ReadClocks(event.ClockAtEnd)); err != nil {
-		return err
-	}
-	if err := r.writer.Flush(); err != nil {
-		return err
-	}
-	recorded := end - r.start
-	costs := programCosts(r.programs, r.stats.measured, recorded)
-	return r.writer.Close(&tracefile.Trailer{
-		End: end, Reason: reason, Programs: costs, ExitStatus: exitStatus,
-		Lost: r.losses.total(r.rings, costs, r.probeOf()),
-		Self: selfCost(costs, recorded, r.start-r.began, uint64(r.writer.Size())),
-	})
-}
-
-// writeUntoldLosses marks what was lost on a CPU since its ring had room for the last time.
-func (r *recorder) writeUntoldLosses(now uint64) error {
-	for cpu := range r.rings.rings {
-		_, _, full, nested := r.rings.losses(cpu)
-		for reason, count := range map[event.LostReason]uint64{event.LostFull: full, event.LostNested: nested} {
-			if count == 0 {
-				continue
-			}
-			e := event.New(event.KindLost).(*event.Lost)
-			e.Time, e.CPU, e.Probe, e.Reason, e.Count = now, uint16(cpu), uint16(event.ProbeSched), uint16(reason), count
-			if err := r.writer.Event(e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (r *recorder) probeOf() map[string]event.Probe {
-	probes := map[string]event.Probe{}
-	for _, a := range r.programs {
-		probes[a.name] = a.probe
-	}
-	return probes
 }

@@ -41,6 +41,7 @@ const (
 	attachTracepoint                   // tracepoint
 	attachMajorFault                   // perf software event, on every CPU
 	attachSample                       // perf CPU clock, on every CPU
+	attachMappings                     // perf's own records of mappings: no program
 )
 
 // A probe and its ways. Losses are counted by id.
@@ -107,6 +108,9 @@ var probes = []probe{
 		{via: "perf/cpu-clock", object: plainObject, status: tracefile.StatusLesser,
 			note:     plainNote + "no user stack pointer while in the kernel",
 			programs: []hook{{"sample", attachSample, ""}}},
+	}},
+	{event.ProbeMapping, []way{
+		{via: "perf/mmap2", status: tracefile.StatusOn, programs: []hook{{"", attachMappings, ""}}},
 	}},
 	// Last, so that attaching the others is not recorded switch by switch.
 	{event.ProbeSched, []way{

@@ -1,0 +1,204 @@
+//go:build linux && kerneltest
+
+// The kernel tests record real loads on this machine, as root, and compare the trace with witnesses
+// that know nothing of it: rusage, /proc, strace, perf, and the load itself, which tells what it did.
+//
+// Recorder and load are this test program again, as processes of their own: what is killed, stopped,
+// denied or waited for is what a user would have.
+package record_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bootscope/bootscope/tracer/record"
+)
+
+// What the first argument makes of this program.
+const (
+	asRecorder = "as-recorder"
+	asLoad     = "as-load"
+)
+
+func init() {
+	if len(os.Args) > 2 && os.Args[1] == asLoad {
+		runtime.LockOSThread() // so that a load's main goroutine is the process's first thread
+	}
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 {
+		switch os.Args[1] {
+		case asRecorder:
+			os.Exit(runRecorder(os.Args[2]))
+		case asLoad:
+			os.Exit(runLoad(os.Args[2], os.Args[3:]))
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// setup is what a recorder is told in its argument.
+type setup struct {
+	record.Options
+	Notice *struct{} `json:",omitempty"` // hides Options.Notice, a function, from JSON
+}
+
+func runRecorder(argument string) int {
+	var s setup
+	must(json.Unmarshal([]byte(argument), &s))
+	s.Options.Notice = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+	status, err := record.Record(s.Options)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+	}
+	return status
+}
+
+// recorder returns a recorder that is yet to be started.
+func recorder(t *testing.T, o record.Options) *exec.Cmd {
+	t.Helper()
+	if o.Output == "" {
+		t.Fatal("the test gives the recorder no output")
+	}
+	if o.SampleHz == 0 {
+		o.SampleHz = record.DefaultSampleHz
+	}
+	if o.BufferBytes == 0 {
+		o.BufferBytes = record.DefaultBufferBytes
+	}
+	argument, err := json.Marshal(setup{Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exec.Command(self(), asRecorder, string(argument))
+}
+
+func self() string {
+	exe, err := os.Executable()
+	must(err)
+	return exe
+}
+
+// output returns a name for a trace that doesn't exist yet.
+func output(t *testing.T) string { return filepath.Join(t.TempDir(), "t.bst") }
+
+// A result is how a process ended.
+type result struct {
+	status         int // as a shell reports it
+	stdout, stderr string
+}
+
+// run runs a command to its end.
+func run(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
+	return start(t, cmd)()
+}
+
+// start starts a command and returns what waits for its end.
+func start(t *testing.T, cmd *exec.Cmd) (wait func() result) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if cmd.Stdout == nil {
+		cmd.Stdout = &stdout
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = &stderr
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", cmd.Path, err)
+	}
+	return func() result {
+		t.Helper()
+		var exit *exec.ExitError
+		if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+			t.Fatalf("waiting for %s: %v", cmd.Path, err)
+		}
+		ws := cmd.ProcessState.Sys().(unix.WaitStatus)
+		status := ws.ExitStatus()
+		if ws.Signaled() {
+			status = 128 + int(ws.Signal())
+		}
+		return result{status, stdout.String(), stderr.String()}
+	}
+}
+
+// runWhole records a command that must succeed and reads the trace, which must be whole.
+func runWhole(t *testing.T, o record.Options) (*trace, result) {
+	t.Helper()
+	if o.Output == "" {
+		o.Output = output(t)
+	}
+	r := run(t, recorder(t, o))
+	if r.status != 0 {
+		t.Fatalf("recording %q ended with status %d:\n%s", o.Command, r.status, r.stderr)
+	}
+	tr := readTrace(t, o.Output)
+	if tr.Trailer() == nil || len(tr.Problems()) > 0 {
+		t.Fatalf("the trace is not whole: trailer %v, problems %v", tr.Trailer(), tr.Problems())
+	}
+	return tr, r
+}
+
+// loads are the programs to be recorded, by name.
+var loads = map[string]func(args []string) any{}
+
+// A load is a program to be recorded. It tells what it did as a T.
+type load[T any] struct{ name string }
+
+func newLoad[T any](name string, f func(args []string) T) load[T] {
+	loads[name] = func(args []string) any { return f(args) }
+	return load[T]{name}
+}
+
+func runLoad(name string, args []string) int {
+	must(json.NewEncoder(os.Stdout).Encode(loads[name](args)))
+	return 0
+}
+
+func (l load[T]) argv(args ...string) []string {
+	return append([]string{self(), asLoad, l.name}, args...)
+}
+
+// command returns the load as a process that is yet to be started.
+func (l load[T]) command(args ...string) *exec.Cmd {
+	argv := l.argv(args...)
+	return exec.Command(argv[0], argv[1:]...)
+}
+
+// record records the load and returns what the trace and the load itself tell.
+func (l load[T]) record(t *testing.T, o record.Options, args ...string) (*trace, T) {
+	t.Helper()
+	o.Command = l.argv(args...)
+	tr, r := runWhole(t, o)
+	return tr, l.told(t, r)
+}
+
+func (l load[T]) told(t *testing.T, r result) (told T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.stdout), &told); err != nil {
+		t.Fatalf("load %s told %q (and %q): %v", l.name, r.stdout, r.stderr, err)
+	}
+	return told
+}
+
+// must is for loads, which have no test to fail: the trace back tells enough.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func must1[T any](value T, err error) T {
+	must(err)
+	return value
+}
