@@ -7,4 +7,4 @@ package bpf
 
 //go:generate go tool bpf2go -go-package bpf -target amd64,arm64 -cc clang -no-strip=false Core core.bpf.c -- -O2 -mcpu=v2 -Wall -Werror -I/usr/include/x86_64-linux-gnu
 //go:generate go tool bpf2go -go-package bpf -target amd64,arm64 -cc clang -no-strip=false Plain plain.bpf.c -- -O2 -mcpu=v2 -Wall -Werror -I/usr/include/x86_64-linux-gnu
-//go:generate go run ./gen -object core_x86_bpfel.o -header events.h -out ../tracer/event/events_gen.go
+//go:generate go run ./gen -object core_x86_bpfel.o -header events.h -out ../tracer/event/events_gen.go -docs ../docs/events.md

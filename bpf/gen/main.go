@@ -20,14 +20,15 @@ func main() {
 	object := flag.String("object", "", "BPF object `file` to read")
 	header := flag.String("header", "", "events.h, for the comments")
 	out := flag.String("out", "", "Go `file` to write")
+	docs := flag.String("docs", "", "Markdown `file` to write")
 	flag.Parse()
-	if err := run(*object, *header, *out); err != nil {
+	if err := run(*object, *header, *out, *docs); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
 }
 
-func run(object, header, out string) error {
+func run(object, header, out, docs string) error {
 	spec, err := ebpf.LoadCollectionSpec(object)
 	if err != nil {
 		return err
@@ -48,7 +49,10 @@ func run(object, header, out string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, source, 0o644)
+	if err := os.WriteFile(out, source, 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(docs, g.writeDocs(), 0o644)
 }
 
 type field struct {
