@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bootscope/bootscope/tracer/tracefile"
+)
+
+// recorded says in one line what this is a recording of, and warns when it is not whole.
+func (t *text) recorded() {
+	h := t.r.Header
+	if !t.r.Complete() {
+		t.paragraph("INCOMPLETE: the recording was cut off, what came later is missing.", 2)
+	}
+	if n := len(t.r.Problems); n > 0 {
+		bytes := int64(0)
+		for _, p := range t.r.Problems {
+			bytes += p.Length
+		}
+		first := t.r.Problems[0]
+		t.paragraph(fmt.Sprintf("DAMAGED: %s (%s) could not be read, the first at offset %d: %s.",
+			count(n, "place"), size(uint64(max(bytes, 0))), first.Offset, printable(first.Cause)), 2)
+	}
+	what := fmt.Sprintf("%s of Linux %s %s, %s", seconds(t.r.Duration()), printable(h.Kernel), printable(h.Arch),
+		count(h.CPUs, "CPU"))
+	if len(h.Command) > 0 {
+		what += ": " + shellQuote(h.Command)
+	}
+	t.line("%s", what)
+}
+
+// cost says what recording took.
+func (t *text) cost() {
+	tr := t.r.Trailer
+	if tr == nil {
+		t.line("Cost: not known (it is written at the end).")
+		return
+	}
+	s := tr.Self
+	share := "-"
+	if all := t.r.Duration() * uint64(max(t.r.Header.CPUs, 1)); all > 0 {
+		share = fmt.Sprintf("%.2f %%", 100*float64(s.CPU+s.BPF)/float64(all))
+	}
+	t.paragraph(fmt.Sprintf("Cost: %s of all CPU time (recorder %s, its programs %s), %s memory, %s written.",
+		share, seconds(s.CPU), seconds(s.BPF), size(s.MaxRSS), size(s.BytesWritten)), 2)
+}
+
+// losses says what was lost and which probes do less than they could.
+func (t *text) losses() {
+	s := "Lost: nothing."
+	if lost := t.r.Lost(); lost > 0 {
+		var parts []string
+		for _, l := range t.r.Losses {
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", l.Count, printable(l.Probe), printable(l.Reason)))
+		}
+		s = fmt.Sprintf("LOST: %s, so times and counts are incomplete: %s.", count(int(min(lost, 1<<62)), "event"),
+			strings.Join(parts, ", "))
+	}
+	var off []string
+	for _, p := range t.r.Can.Statuses {
+		if p.Status == tracefile.StatusOn {
+			continue
+		}
+		why := printable(p.Name) + " " + printable(p.Status)
+		if p.Reason != "" {
+			why += " (" + printable(p.Reason) + ")"
+		}
+		off = append(off, why)
+	}
+	switch {
+	case len(t.r.Can.Statuses) == 0:
+		s += " Probes: not known."
+	case len(off) == 0:
+		s += " Probes: all on."
+	case t.top == DefaultTop:
+		s += " Probes: " + cut(strings.Join(off, "; "), 2*columns-len(s)-20) + "."
+	default:
+		s += " Probes: " + strings.Join(off, "; ") + "."
+	}
+	t.paragraph(s, 2)
+}

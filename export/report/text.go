@@ -1,0 +1,148 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/bootscope/bootscope/tracer/timeline"
+)
+
+// DefaultTop is how many rows each table has so that all fits on one screen of 80 columns.
+const DefaultTop = 3
+
+// screenFindings is how many findings the short form lists: the five that cost most.
+const screenFindings = 5
+
+// Text writes the report for people. top is the number of rows in each table, 0 for all.
+func Text(w io.Writer, r *Report, top int) error {
+	t := &text{Writer: bufio.NewWriter(w), r: r, top: top}
+	t.recorded()
+	t.cost()
+	t.losses()
+	t.findings()
+	t.processes("Processes by CPU time", func(p *timeline.Process) uint64 {
+		ns, _ := r.cpuOf(p)
+		return ns
+	})
+	if r.Can.Sched {
+		t.processes("Processes by waiting (for a CPU, for I/O, or blocked)", waitOf)
+	}
+	t.modules()
+	return t.Flush()
+}
+
+type text struct {
+	*bufio.Writer
+	r   *Report
+	top int
+}
+
+func (t *text) line(format string, args ...any) {
+	fmt.Fprintln(t.Writer, cut(fmt.Sprintf(format, args...), columns))
+}
+
+// paragraph writes words over as many lines as they need, those after the first indented.
+func (t *text) paragraph(s string, indent int) {
+	for _, line := range wrap(s, columns, indent) {
+		fmt.Fprintln(t.Writer, line)
+	}
+}
+
+// rows limits a number of rows to what is wanted.
+func (t *text) rows(n int) int {
+	if t.top == 0 {
+		return n
+	}
+	return min(n, t.top)
+}
+
+// findings lists what to fix: in the short form one line each, and more about the first.
+func (t *text) findings() {
+	list := t.r.Findings
+	if len(list) == 0 {
+		t.line("Nothing was found that is worth fixing first.")
+		return
+	}
+	n, detailed := t.rows(len(list)), t.rows(len(list))
+	if t.top == DefaultTop {
+		n, detailed = min(len(list), screenFindings), 1
+	}
+	t.line("What to fix first (%s)", count(len(list), "finding"))
+	for i, f := range list[:n] {
+		about := ""
+		if f.PID != 0 {
+			about = fmt.Sprintf(", pid %d", f.PID)
+		}
+		if f.Unit != "" {
+			about += ", " + printable(f.Unit)
+		}
+		t.line("%3d. at most %s: %s%s [%s]", i+1, seconds(f.Cost), printable(f.Title), about, f.ID)
+		if i >= detailed {
+			continue
+		}
+		for j, e := range f.Evidence {
+			if j < t.rows(len(f.Evidence)) {
+				t.paragraph("     "+printable(e), 7)
+			}
+		}
+		t.paragraph("     Remedy: "+printable(f.Remedy)+".", 7)
+	}
+}
+
+// processes writes a table of the processes with the most of a time.
+func (t *text) processes(title string, time func(*timeline.Process) uint64) {
+	list := t.r.byTime(time)
+	n := t.rows(len(list))
+	t.line("%s (%d of %d)", title, n, len(t.r.Processes))
+	if n == 0 {
+		return
+	}
+	t.line("%10s %10s %10s %10s %8s  %s", "CPU", "CPU wait", "I/O wait", "life", "pid", "process")
+	for _, p := range list[:n] {
+		cpu, known := t.r.cpuOf(p)
+		t.line("%10s %10s %10s %10s %8d  %s", secondsOr(cpu, known),
+			secondsOr(p.Times[timeline.Runnable], t.r.Can.Sched), secondsOr(t.r.ioWaitOf(p)),
+			secondsOr(p.End-max(p.Start, t.r.Start), p.End >= p.Start), p.PID, processName(p))
+	}
+}
+
+// ioWaitOf returns how long a process was blocked on I/O, and whether that is known.
+func (r *Report) ioWaitOf(p *timeline.Process) (ns uint64, known bool) {
+	return p.Times[timeline.IOWait], r.Can.IOWait
+}
+
+func processName(p *timeline.Process) string {
+	name := printable(p.Comm())
+	if name == "" {
+		name = "-"
+	}
+	switch {
+	case p.Recorder:
+		name += " (the recorder)"
+	case p.Kernel:
+		name += " (kernel)"
+	case p.Unit != nil:
+		name += " (" + printable(p.Unit.Name) + ")"
+	case p.Command:
+		name += " (command)"
+	}
+	return name
+}
+
+// modules writes the Python files by the time until the next was opened.
+func (t *text) modules() {
+	list := t.r.Python
+	if len(list) == 0 {
+		return
+	}
+	n := t.rows(len(list))
+	t.line("Python files by time until the next open (%d of %d)", n, len(list))
+	t.line("%10s %10s %10s %6s  %s", "time", "of it CPU", "CPU wait", "opens", "module, file")
+	for _, f := range list[:n] {
+		at := fmt.Sprintf("%10s %10s %10s %6d  %s  ", seconds(f.Until.Sum()),
+			secondsOr(f.Until[timeline.Running], t.r.Can.Sched),
+			secondsOr(f.Until[timeline.Runnable], t.r.Can.Sched), f.Opens, printable(f.Module))
+		t.line("%s%s", at, cutLeft(printable(f.File.Path), columns-width(at)))
+	}
+}
