@@ -2,6 +2,7 @@ package tracefile
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -171,6 +172,10 @@ func parseValue(b []byte, spec *event.Spec, f *event.Field, values map[string]st
 	delete(values, f.Name)
 	if f.Count > 0 && f.Size == 1 {
 		text, err := unquote(s)
+		if isDigest(spec, f) {
+			digest, err1 := hex.DecodeString(s)
+			text, err = string(digest), err1
+		}
 		if err == nil && len(text) > f.Count {
 			err = fmt.Errorf("%d bytes are more than the %d possible", len(text), f.Count)
 		}

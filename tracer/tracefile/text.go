@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -134,7 +135,7 @@ func (t *textWriter) fields(b []byte, spec *event.Spec, e event.Event) []byte {
 			continue
 		}
 		value := t.wire[f.Offset : f.Offset+width(*f)]
-		if (f.Name == "reserved" || f.Type == "syscall_number") && f.Count == 0 && number(f, value) == defaultOf(f) {
+		if isSilent(spec, f, value) {
 			continue
 		}
 		b = append(append(append(b, ' '), f.Name...), '=')
@@ -149,9 +150,23 @@ func (t *textWriter) fields(b []byte, spec *event.Spec, e event.Event) []byte {
 	return b
 }
 
+// isSilent tells whether a field is left out of the line: it says nothing, and is set again by default.
+func isSilent(spec *event.Spec, f *event.Field, value []byte) bool {
+	switch {
+	case isDigest(spec, f):
+		return len(bytes.Trim(value, "\x00")) == 0
+	case f.Count == 0 && (f.Name == "reserved" || f.Type == "syscall_number"):
+		return number(f, value) == defaultOf(f)
+	}
+	return false
+}
+
 // value appends the value of a field: a number, or for an array of bytes a string without the NULs at
-// its end, or for another array numbers with commas.
+// its end (or hexadecimal digits), or for another array numbers with commas.
 func (t *textWriter) value(b []byte, spec *event.Spec, f *event.Field, value []byte) []byte {
+	if isDigest(spec, f) {
+		return hex.AppendEncode(b, value)
+	}
 	if f.Count > 0 && f.Size == 1 {
 		return strconv.AppendQuote(b, string(bytes.TrimRight(value, "\x00")))
 	}

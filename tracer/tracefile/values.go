@@ -55,6 +55,11 @@ func formOf(s *event.Spec, f *event.Field) form {
 	return form{appendDecimal, parseNumber}
 }
 
+// isDigest tells whether an array of bytes is no text, which its type doesn't tell.
+func isDigest(s *event.Spec, f *event.Field) bool {
+	return s.Name == "mapping" && f.Name == "build_id" && f.Size == 1
+}
+
 // defaultOf is the value of a field that a line doesn't mention.
 func defaultOf(f *event.Field) uint64 {
 	if f.Type == "syscall_number" {
@@ -104,8 +109,14 @@ func withName(name string, value uint64) form {
 	}
 }
 
-// withNames is for enums; name gives a number for a value that has no name.
-func withNames(name func(uint64) string) form {
+// withNames is for enums, which are 16 bits; known gives a number for a value that has no name.
+func withNames(known func(uint64) string) form {
+	name := func(v uint64) string {
+		if v > 1<<16-1 {
+			return strconv.FormatUint(v, 10)
+		}
+		return known(v)
+	}
 	return form{
 		func(b []byte, v uint64) []byte { return append(b, name(v)...) },
 		func(s string) (uint64, error) {
@@ -113,16 +124,16 @@ func withNames(name func(uint64) string) form {
 			if err == nil {
 				return v, nil
 			}
-			var known []string
+			var names []string
 			for v := range uint64(256) {
 				if name(v) == s {
 					return v, nil
 				}
 				if name(v) != strconv.FormatUint(v, 10) {
-					known = append(known, name(v))
+					names = append(names, name(v))
 				}
 			}
-			return 0, fmt.Errorf("%q is not a number or one of %s", s, strings.Join(known, ", "))
+			return 0, fmt.Errorf("%q is not a number or one of %s", s, strings.Join(names, ", "))
 		},
 	}
 }
