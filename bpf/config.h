@@ -13,7 +13,7 @@ const volatile __u32 has_task_pt_regs;      /* bpf_task_pt_regs, 5.15 */
 const volatile __u32 switch_state_arg;      /* the index of prev_state in sched_switch's arguments, 0 is none */
 const volatile __u32 thread_size = 16384;   /* size of a kernel stack, where the helper is missing */
 
-/* Object without relocations only: where tracefs says the fields are. */
+/* Where tracefs says the fields of tracepoints are. 0 is a field that this kernel doesn't have. */
 struct tracepoint_offsets {
 	__u32 switch_prev_pid, switch_prev_state, switch_next_pid;
 	__u32 waking_pid;
@@ -21,6 +21,8 @@ struct tracepoint_offsets {
 	__u32 exec_filename_loc, exec_old_pid;
 	__u32 rename_pid, rename_comm;
 	__u32 cpufreq_state, cpufreq_cpu;
+	__u32 page_inode, page_index, page_device, page_order;
+	__u32 reclaim_pages;
 };
 const volatile struct tracepoint_offsets offsets;
 

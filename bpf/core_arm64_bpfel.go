@@ -27,6 +27,49 @@ type CoreEvent struct {
 	_ [72]byte
 }
 
+type CoreEvictedPages struct {
+	_         structs.HostLayout
+	ByReclaim uint64
+	OnDemand  uint64
+}
+
+type CorePageBlock struct {
+	_        structs.HostLayout
+	Inode    uint64
+	Block    uint64
+	Device   uint32
+	Reserved uint32
+}
+
+type CoreReadRun struct {
+	_        structs.HostLayout
+	Busy     uint32
+	Reserved uint32
+	Event    struct {
+		_      structs.HostLayout
+		Header struct {
+			_    structs.HostLayout
+			Time uint64
+			Tid  uint32
+			Pid  uint32
+			Kind uint16
+			Cpu  uint16
+			Tail uint32
+		}
+		Start    uint64
+		Last     uint64
+		Inode    uint64
+		Index    uint64
+		Device   uint32
+		Pages    uint32
+		Again    uint32
+		Dropped  uint32
+		Syscall  uint16
+		Reserved uint16
+		Flags    uint32
+	}
+}
+
 type CoreSchedRing struct {
 	_           structs.HostLayout
 	Head        uint64
@@ -62,40 +105,53 @@ type CoreTracepointOffsets struct {
 	RenameComm      uint32
 	CpufreqState    uint32
 	CpufreqCpu      uint32
+	PageInode       uint32
+	PageIndex       uint32
+	PageDevice      uint32
+	PageOrder       uint32
+	ReclaimPages    uint32
 }
 
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
-	CoreMapEvents          = "events"
-	CoreMapLosses          = "losses"
-	CoreMapPathsSent       = "paths_sent"
-	CoreMapSchedRings      = "sched_rings"
-	CoreMapScratches       = "scratches"
-	CoreProgCgroupAttach   = "cgroup_attach"
-	CoreProgCgroupMade     = "cgroup_made"
-	CoreProgCpufreq        = "cpufreq"
-	CoreProgFault          = "fault"
-	CoreProgOpenFexit      = "open_fexit"
-	CoreProgOpenKretprobe  = "open_kretprobe"
-	CoreProgOpenSysExit    = "open_sys_exit"
-	CoreProgProcessExec    = "process_exec"
-	CoreProgProcessExit    = "process_exit"
-	CoreProgProcessFork    = "process_fork"
-	CoreProgProcessRename  = "process_rename"
-	CoreProgSample         = "sample"
-	CoreProgSchedSwitch    = "sched_switch"
-	CoreProgSchedWaking    = "sched_waking"
-	CoreVarHasTaskPtRegs   = "has_task_pt_regs"
-	CoreVarOffsets         = "offsets"
-	CoreVarPathEpoch       = "path_epoch"
-	CoreVarReaderWoken     = "reader_woken"
-	CoreVarSignalFromSched = "signal_from_sched"
-	CoreVarSwitchStateArg  = "switch_state_arg"
-	CoreVarThreadSize      = "thread_size"
-	CoreVarWakeReaderAt    = "wake_reader_at"
-	CoreVarWantArgs        = "want_args"
+	CoreMapEvents              = "events"
+	CoreMapEvicted             = "evicted"
+	CoreMapLosses              = "losses"
+	CoreMapPathsSent           = "paths_sent"
+	CoreMapReadRuns            = "read_runs"
+	CoreMapSchedRings          = "sched_rings"
+	CoreMapScratches           = "scratches"
+	CoreProgCgroupAttach       = "cgroup_attach"
+	CoreProgCgroupMade         = "cgroup_made"
+	CoreProgCpufreq            = "cpufreq"
+	CoreProgDirectReclaimBegin = "direct_reclaim_begin"
+	CoreProgDirectReclaimEnd   = "direct_reclaim_end"
+	CoreProgFault              = "fault"
+	CoreProgMemcgReclaimBegin  = "memcg_reclaim_begin"
+	CoreProgMemcgReclaimEnd    = "memcg_reclaim_end"
+	CoreProgOpenFexit          = "open_fexit"
+	CoreProgOpenKretprobe      = "open_kretprobe"
+	CoreProgOpenSysExit        = "open_sys_exit"
+	CoreProgPageAdded          = "page_added"
+	CoreProgPageDeleted        = "page_deleted"
+	CoreProgProcessExec        = "process_exec"
+	CoreProgProcessExit        = "process_exit"
+	CoreProgProcessFork        = "process_fork"
+	CoreProgProcessRename      = "process_rename"
+	CoreProgSample             = "sample"
+	CoreProgSchedSwitch        = "sched_switch"
+	CoreProgSchedWaking        = "sched_waking"
+	CoreVarHasTaskPtRegs       = "has_task_pt_regs"
+	CoreVarOffsets             = "offsets"
+	CoreVarPathEpoch           = "path_epoch"
+	CoreVarReaderWoken         = "reader_woken"
+	CoreVarSignalFromSched     = "signal_from_sched"
+	CoreVarSwitchStateArg      = "switch_state_arg"
+	CoreVarThreadSize          = "thread_size"
+	CoreVarWakeReaderAt        = "wake_reader_at"
+	CoreVarWantArgs            = "want_args"
 )
 
 // LoadCore returns the embedded CollectionSpec for Core.
@@ -140,20 +196,26 @@ type CoreSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CoreProgramSpecs struct {
-	CgroupAttach  *ebpf.ProgramSpec `ebpf:"cgroup_attach"`
-	CgroupMade    *ebpf.ProgramSpec `ebpf:"cgroup_made"`
-	Cpufreq       *ebpf.ProgramSpec `ebpf:"cpufreq"`
-	Fault         *ebpf.ProgramSpec `ebpf:"fault"`
-	OpenFexit     *ebpf.ProgramSpec `ebpf:"open_fexit"`
-	OpenKretprobe *ebpf.ProgramSpec `ebpf:"open_kretprobe"`
-	OpenSysExit   *ebpf.ProgramSpec `ebpf:"open_sys_exit"`
-	ProcessExec   *ebpf.ProgramSpec `ebpf:"process_exec"`
-	ProcessExit   *ebpf.ProgramSpec `ebpf:"process_exit"`
-	ProcessFork   *ebpf.ProgramSpec `ebpf:"process_fork"`
-	ProcessRename *ebpf.ProgramSpec `ebpf:"process_rename"`
-	Sample        *ebpf.ProgramSpec `ebpf:"sample"`
-	SchedSwitch   *ebpf.ProgramSpec `ebpf:"sched_switch"`
-	SchedWaking   *ebpf.ProgramSpec `ebpf:"sched_waking"`
+	CgroupAttach       *ebpf.ProgramSpec `ebpf:"cgroup_attach"`
+	CgroupMade         *ebpf.ProgramSpec `ebpf:"cgroup_made"`
+	Cpufreq            *ebpf.ProgramSpec `ebpf:"cpufreq"`
+	DirectReclaimBegin *ebpf.ProgramSpec `ebpf:"direct_reclaim_begin"`
+	DirectReclaimEnd   *ebpf.ProgramSpec `ebpf:"direct_reclaim_end"`
+	Fault              *ebpf.ProgramSpec `ebpf:"fault"`
+	MemcgReclaimBegin  *ebpf.ProgramSpec `ebpf:"memcg_reclaim_begin"`
+	MemcgReclaimEnd    *ebpf.ProgramSpec `ebpf:"memcg_reclaim_end"`
+	OpenFexit          *ebpf.ProgramSpec `ebpf:"open_fexit"`
+	OpenKretprobe      *ebpf.ProgramSpec `ebpf:"open_kretprobe"`
+	OpenSysExit        *ebpf.ProgramSpec `ebpf:"open_sys_exit"`
+	PageAdded          *ebpf.ProgramSpec `ebpf:"page_added"`
+	PageDeleted        *ebpf.ProgramSpec `ebpf:"page_deleted"`
+	ProcessExec        *ebpf.ProgramSpec `ebpf:"process_exec"`
+	ProcessExit        *ebpf.ProgramSpec `ebpf:"process_exit"`
+	ProcessFork        *ebpf.ProgramSpec `ebpf:"process_fork"`
+	ProcessRename      *ebpf.ProgramSpec `ebpf:"process_rename"`
+	Sample             *ebpf.ProgramSpec `ebpf:"sample"`
+	SchedSwitch        *ebpf.ProgramSpec `ebpf:"sched_switch"`
+	SchedWaking        *ebpf.ProgramSpec `ebpf:"sched_waking"`
 }
 
 // CoreMapSpecs contains maps before they are loaded into the kernel.
@@ -161,8 +223,10 @@ type CoreProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type CoreMapSpecs struct {
 	Events     *ebpf.MapSpec `ebpf:"events"`
+	Evicted    *ebpf.MapSpec `ebpf:"evicted"`
 	Losses     *ebpf.MapSpec `ebpf:"losses"`
 	PathsSent  *ebpf.MapSpec `ebpf:"paths_sent"`
+	ReadRuns   *ebpf.MapSpec `ebpf:"read_runs"`
 	SchedRings *ebpf.MapSpec `ebpf:"sched_rings"`
 	Scratches  *ebpf.MapSpec `ebpf:"scratches"`
 }
@@ -203,8 +267,10 @@ func (o *CoreObjects) Close() error {
 // It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CoreMaps struct {
 	Events     *ebpf.Map `ebpf:"events"`
+	Evicted    *ebpf.Map `ebpf:"evicted"`
 	Losses     *ebpf.Map `ebpf:"losses"`
 	PathsSent  *ebpf.Map `ebpf:"paths_sent"`
+	ReadRuns   *ebpf.Map `ebpf:"read_runs"`
 	SchedRings *ebpf.Map `ebpf:"sched_rings"`
 	Scratches  *ebpf.Map `ebpf:"scratches"`
 }
@@ -212,8 +278,10 @@ type CoreMaps struct {
 func (m *CoreMaps) Close() error {
 	return _CoreClose(
 		m.Events,
+		m.Evicted,
 		m.Losses,
 		m.PathsSent,
+		m.ReadRuns,
 		m.SchedRings,
 		m.Scratches,
 	)
@@ -238,20 +306,26 @@ type CoreVariables struct {
 //
 // It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CorePrograms struct {
-	CgroupAttach  *ebpf.Program `ebpf:"cgroup_attach"`
-	CgroupMade    *ebpf.Program `ebpf:"cgroup_made"`
-	Cpufreq       *ebpf.Program `ebpf:"cpufreq"`
-	Fault         *ebpf.Program `ebpf:"fault"`
-	OpenFexit     *ebpf.Program `ebpf:"open_fexit"`
-	OpenKretprobe *ebpf.Program `ebpf:"open_kretprobe"`
-	OpenSysExit   *ebpf.Program `ebpf:"open_sys_exit"`
-	ProcessExec   *ebpf.Program `ebpf:"process_exec"`
-	ProcessExit   *ebpf.Program `ebpf:"process_exit"`
-	ProcessFork   *ebpf.Program `ebpf:"process_fork"`
-	ProcessRename *ebpf.Program `ebpf:"process_rename"`
-	Sample        *ebpf.Program `ebpf:"sample"`
-	SchedSwitch   *ebpf.Program `ebpf:"sched_switch"`
-	SchedWaking   *ebpf.Program `ebpf:"sched_waking"`
+	CgroupAttach       *ebpf.Program `ebpf:"cgroup_attach"`
+	CgroupMade         *ebpf.Program `ebpf:"cgroup_made"`
+	Cpufreq            *ebpf.Program `ebpf:"cpufreq"`
+	DirectReclaimBegin *ebpf.Program `ebpf:"direct_reclaim_begin"`
+	DirectReclaimEnd   *ebpf.Program `ebpf:"direct_reclaim_end"`
+	Fault              *ebpf.Program `ebpf:"fault"`
+	MemcgReclaimBegin  *ebpf.Program `ebpf:"memcg_reclaim_begin"`
+	MemcgReclaimEnd    *ebpf.Program `ebpf:"memcg_reclaim_end"`
+	OpenFexit          *ebpf.Program `ebpf:"open_fexit"`
+	OpenKretprobe      *ebpf.Program `ebpf:"open_kretprobe"`
+	OpenSysExit        *ebpf.Program `ebpf:"open_sys_exit"`
+	PageAdded          *ebpf.Program `ebpf:"page_added"`
+	PageDeleted        *ebpf.Program `ebpf:"page_deleted"`
+	ProcessExec        *ebpf.Program `ebpf:"process_exec"`
+	ProcessExit        *ebpf.Program `ebpf:"process_exit"`
+	ProcessFork        *ebpf.Program `ebpf:"process_fork"`
+	ProcessRename      *ebpf.Program `ebpf:"process_rename"`
+	Sample             *ebpf.Program `ebpf:"sample"`
+	SchedSwitch        *ebpf.Program `ebpf:"sched_switch"`
+	SchedWaking        *ebpf.Program `ebpf:"sched_waking"`
 }
 
 func (p *CorePrograms) Close() error {
@@ -259,10 +333,16 @@ func (p *CorePrograms) Close() error {
 		p.CgroupAttach,
 		p.CgroupMade,
 		p.Cpufreq,
+		p.DirectReclaimBegin,
+		p.DirectReclaimEnd,
 		p.Fault,
+		p.MemcgReclaimBegin,
+		p.MemcgReclaimEnd,
 		p.OpenFexit,
 		p.OpenKretprobe,
 		p.OpenSysExit,
+		p.PageAdded,
+		p.PageDeleted,
 		p.ProcessExec,
 		p.ProcessExit,
 		p.ProcessFork,

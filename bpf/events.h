@@ -58,6 +58,8 @@ enum event_kind {
 	KIND_CLOCK = 16,
 	KIND_LOST = 17,
 	KIND_MAPPING = 18,
+	KIND_READ = 19,
+	KIND_RECLAIM = 20,
 };
 
 /* A probe is what a user switches on or off and what losses are counted by. */
@@ -70,6 +72,8 @@ enum probe_id {
 	PROBE_SAMPLE = 5,
 	PROBE_CGROUP = 6,
 	PROBE_MAPPING = 7,
+	PROBE_READ = 8,
+	PROBE_RECLAIM = 9,
 	PROBE_COUNT,
 };
 
@@ -227,10 +231,15 @@ struct event_sample {
 	__u32 reserved;
 };
 
-/* A cgroup exists (made now, or found at start). Tail: its path in the hierarchy. */
+/*
+ * A cgroup exists (made now, or found at start). Tail: its path in the hierarchy. Ids are unique in
+ * one hierarchy only; those of tasks are of the unified one (cgroup v2).
+ */
 struct event_cgroup {
 	struct event_header header;
 	cgroup_id cgroup;
+	__u32 hierarchy;    /* 0 is the unified one, others as in /proc/cgroups */
+	__u32 reserved;
 };
 
 /* A task moves to another cgroup. */
@@ -239,6 +248,8 @@ struct event_cgroup_attach {
 	cgroup_id cgroup;
 	task_id target;
 	__u32 whole_process;
+	__u32 hierarchy;    /* as in a cgroup event */
+	__u32 reserved;
 };
 
 /* ---- written by the recorder, not by BPF ---- */
@@ -315,6 +326,51 @@ struct event_mapping {
 	__u32 reserved;
 };
 
+enum read_flags {
+	READ_COMPAT = 1,        /* the system call is from the 32-bit table */
+	READ_CALLER_UNKNOWN = 2,/* neither system call nor page fault is known here */
+	READ_KERNEL_THREAD = 4, /* by the kernel on somebody's behalf */
+};
+
+/*
+ * Pages of a file came into the page cache, one after the other, brought by one task in one call.
+ * A write brings pages too: the system call tells.
+ */
+struct event_read {
+	struct event_header header; /* its time is when the run of pages was known to be over */
+	boot_ns start;         /* when the first came */
+	boot_ns last;          /* when the last came */
+	inode_number inode;
+	__u64 index;           /* of the first page in the file */
+	device_number device;
+	__u32 pages;           /* of header.page_size bytes */
+	__u32 again;           /* of these: had been evicted by reclaim in this recording */
+	__u32 dropped;         /* of these: had been dropped on demand (drop_caches, fadvise) */
+	syscall_number syscall;/* that brought them; 0xffff is a page fault */
+	__u16 reserved;
+	flag_bits flags;
+};
+
+enum reclaim_phase {
+	RECLAIM_BEGIN = 0,
+	RECLAIM_END = 1,
+};
+
+enum reclaim_kind {
+	RECLAIM_MEMCG = 0,   /* a cgroup met its limit */
+	RECLAIM_GLOBAL = 1,  /* the machine ran short of memory */
+};
+
+/* The current task has to free memory itself before it goes on (direct reclaim). */
+struct event_reclaim {
+	struct event_header header;
+	cgroup_id cgroup;    /* whose memory it is charged to, in hierarchy */
+	event_count pages;   /* at the end: how many were freed */
+	__u32 hierarchy;     /* as in a cgroup event */
+	__u16 phase;         /* enum reclaim_phase */
+	__u16 kind;          /* enum reclaim_kind */
+};
+
 /*
  * The ring buffer's value type: it keeps every struct and enum in the object's BTF, which is where
  * the generator finds them.
@@ -339,6 +395,8 @@ union event {
 	struct event_clock clock;
 	struct event_lost lost;
 	struct event_mapping mapping;
+	struct event_read read;
+	struct event_reclaim reclaim;
 
 	enum event_kind kinds;
 	enum probe_id probes;
@@ -350,6 +408,9 @@ union event {
 	enum task_phase task_phases;
 	enum clock_reason clock_reasons;
 	enum lost_reason lost_reasons;
+	enum read_flags read_flags;
+	enum reclaim_phase reclaim_phases;
+	enum reclaim_kind reclaim_kinds;
 };
 
 #endif

@@ -85,12 +85,26 @@ struct kernfs_node {
 	__u64 id;
 };
 
+struct cgroup_root {
+	int hierarchy_id; /* 0 for the unified hierarchy */
+};
+
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+enum cgroup_subsys_id {
+	memory_cgrp_id, /* the value is relocated */
 };
 
 struct css_set {
 	struct cgroup *dfl_cgrp;
+	struct cgroup_subsys_state *subsys[16];
 };
 
 struct mm_struct {
@@ -147,6 +161,7 @@ struct open_how {
 
 /* include/linux/sched.h */
 #define PF_IO_WORKER 0x00000010
+#define PF_MEMALLOC 0x00000800 /* frees memory now: kswapd always, others in direct reclaim */
 #define PF_KTHREAD 0x00200000
 #define TASK_INTERRUPTIBLE 0x0001
 #define TASK_UNINTERRUPTIBLE 0x0002

@@ -18,16 +18,9 @@
 #include "scratch.h"
 #include "open.h"
 #include "perf.h"
+#include "pagecache.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/* A field of the tracepoint's record, at an offset that is a constant once loaded. */
-#define FIELD(type, ctx, offset)                                                                   \
-	({                                                                                         \
-		type value = 0;                                                                    \
-		bpf_probe_read_kernel(&value, sizeof(value), (void *)(ctx) + (offset));            \
-		value;                                                                             \
-	})
 
 /* include/trace/events/sched.h: what the tracepoint makes of the state. */
 #define PRINTED_STATES 0xff
@@ -213,5 +206,25 @@ SEC("tracepoint/power/cpu_frequency")
 int cpufreq(void *ctx)
 {
 	send_cpufreq(FIELD(__u32, ctx, offsets.cpufreq_state), FIELD(__u32, ctx, offsets.cpufreq_cpu));
+	return 0;
+}
+
+SEC("tracepoint/filemap/mm_filemap_add_to_page_cache")
+int page_added(void *ctx)
+{
+	struct page_caller caller = { NO_SYSCALL, READ_CALLER_UNKNOWN };
+
+	pages_came(ctx, &caller);
+	return 0;
+}
+
+/* Who evicts isn't known here, so a file that was cut and written anew counts as read again. */
+SEC("tracepoint/filemap/mm_filemap_delete_from_page_cache")
+int page_deleted(void *ctx)
+{
+	struct pages pages;
+
+	read_pages(&pages, ctx);
+	note_evicted(&pages, 0);
 	return 0;
 }

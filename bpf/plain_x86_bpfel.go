@@ -27,6 +27,49 @@ type PlainEvent struct {
 	_ [72]byte
 }
 
+type PlainEvictedPages struct {
+	_         structs.HostLayout
+	ByReclaim uint64
+	OnDemand  uint64
+}
+
+type PlainPageBlock struct {
+	_        structs.HostLayout
+	Inode    uint64
+	Block    uint64
+	Device   uint32
+	Reserved uint32
+}
+
+type PlainReadRun struct {
+	_        structs.HostLayout
+	Busy     uint32
+	Reserved uint32
+	Event    struct {
+		_      structs.HostLayout
+		Header struct {
+			_    structs.HostLayout
+			Time uint64
+			Tid  uint32
+			Pid  uint32
+			Kind uint16
+			Cpu  uint16
+			Tail uint32
+		}
+		Start    uint64
+		Last     uint64
+		Inode    uint64
+		Index    uint64
+		Device   uint32
+		Pages    uint32
+		Again    uint32
+		Dropped  uint32
+		Syscall  uint16
+		Reserved uint16
+		Flags    uint32
+	}
+}
+
 type PlainSchedRing struct {
 	_           structs.HostLayout
 	Head        uint64
@@ -62,6 +105,11 @@ type PlainTracepointOffsets struct {
 	RenameComm      uint32
 	CpufreqState    uint32
 	CpufreqCpu      uint32
+	PageInode       uint32
+	PageIndex       uint32
+	PageDevice      uint32
+	PageOrder       uint32
+	ReclaimPages    uint32
 }
 
 // Names of all BPF objects in the ELF.
@@ -69,12 +117,16 @@ type PlainTracepointOffsets struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	PlainMapEvents          = "events"
+	PlainMapEvicted         = "evicted"
 	PlainMapLosses          = "losses"
+	PlainMapReadRuns        = "read_runs"
 	PlainMapSchedRings      = "sched_rings"
 	PlainMapScratches       = "scratches"
 	PlainProgCpufreq        = "cpufreq"
 	PlainProgFault          = "fault"
 	PlainProgOpenSysExit    = "open_sys_exit"
+	PlainProgPageAdded      = "page_added"
+	PlainProgPageDeleted    = "page_deleted"
 	PlainProgProcessExec    = "process_exec"
 	PlainProgProcessExit    = "process_exit"
 	PlainProgProcessFork    = "process_fork"
@@ -137,6 +189,8 @@ type PlainProgramSpecs struct {
 	Cpufreq       *ebpf.ProgramSpec `ebpf:"cpufreq"`
 	Fault         *ebpf.ProgramSpec `ebpf:"fault"`
 	OpenSysExit   *ebpf.ProgramSpec `ebpf:"open_sys_exit"`
+	PageAdded     *ebpf.ProgramSpec `ebpf:"page_added"`
+	PageDeleted   *ebpf.ProgramSpec `ebpf:"page_deleted"`
 	ProcessExec   *ebpf.ProgramSpec `ebpf:"process_exec"`
 	ProcessExit   *ebpf.ProgramSpec `ebpf:"process_exit"`
 	ProcessFork   *ebpf.ProgramSpec `ebpf:"process_fork"`
@@ -151,7 +205,9 @@ type PlainProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type PlainMapSpecs struct {
 	Events     *ebpf.MapSpec `ebpf:"events"`
+	Evicted    *ebpf.MapSpec `ebpf:"evicted"`
 	Losses     *ebpf.MapSpec `ebpf:"losses"`
+	ReadRuns   *ebpf.MapSpec `ebpf:"read_runs"`
 	SchedRings *ebpf.MapSpec `ebpf:"sched_rings"`
 	Scratches  *ebpf.MapSpec `ebpf:"scratches"`
 }
@@ -191,7 +247,9 @@ func (o *PlainObjects) Close() error {
 // It can be passed to LoadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
 type PlainMaps struct {
 	Events     *ebpf.Map `ebpf:"events"`
+	Evicted    *ebpf.Map `ebpf:"evicted"`
 	Losses     *ebpf.Map `ebpf:"losses"`
+	ReadRuns   *ebpf.Map `ebpf:"read_runs"`
 	SchedRings *ebpf.Map `ebpf:"sched_rings"`
 	Scratches  *ebpf.Map `ebpf:"scratches"`
 }
@@ -199,7 +257,9 @@ type PlainMaps struct {
 func (m *PlainMaps) Close() error {
 	return _PlainClose(
 		m.Events,
+		m.Evicted,
 		m.Losses,
+		m.ReadRuns,
 		m.SchedRings,
 		m.Scratches,
 	)
@@ -226,6 +286,8 @@ type PlainPrograms struct {
 	Cpufreq       *ebpf.Program `ebpf:"cpufreq"`
 	Fault         *ebpf.Program `ebpf:"fault"`
 	OpenSysExit   *ebpf.Program `ebpf:"open_sys_exit"`
+	PageAdded     *ebpf.Program `ebpf:"page_added"`
+	PageDeleted   *ebpf.Program `ebpf:"page_deleted"`
 	ProcessExec   *ebpf.Program `ebpf:"process_exec"`
 	ProcessExit   *ebpf.Program `ebpf:"process_exit"`
 	ProcessFork   *ebpf.Program `ebpf:"process_fork"`
@@ -240,6 +302,8 @@ func (p *PlainPrograms) Close() error {
 		p.Cpufreq,
 		p.Fault,
 		p.OpenSysExit,
+		p.PageAdded,
+		p.PageDeleted,
 		p.ProcessExec,
 		p.ProcessExit,
 		p.ProcessFork,

@@ -42,6 +42,8 @@ struct perf_context {
 #define NR_OPENAT2 437
 #define NR_EXECVE 59
 #define NR_EXECVEAT 322
+#define NR_WRITE 1
+#define NR_FADVISE64 221
 #define NR_COMPAT_OPEN 5
 #define NR_COMPAT_CREAT 8
 #define NR_COMPAT_OPENAT 295
@@ -88,6 +90,8 @@ struct perf_context {
 #define NR_OPENAT2 437
 #define NR_EXECVE 221
 #define NR_EXECVEAT 281
+#define NR_WRITE 64
+#define NR_FADVISE64 223
 #define NR_COMPAT_OPEN 5
 #define NR_COMPAT_CREAT 8
 #define NR_COMPAT_OPENAT 322

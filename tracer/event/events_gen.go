@@ -26,6 +26,8 @@ const (
 	KindClock        Kind = 16
 	KindLost         Kind = 17
 	KindMapping      Kind = 18
+	KindRead         Kind = 19
+	KindReclaim      Kind = 20
 )
 
 var namesKind = map[Kind]string{
@@ -47,6 +49,8 @@ var namesKind = map[Kind]string{
 	16: "clock",
 	17: "lost",
 	18: "mapping",
+	19: "read",
+	20: "reclaim",
 }
 
 // String returns the name in lower case.
@@ -64,19 +68,23 @@ const (
 	ProbeSample  Probe = 5
 	ProbeCgroup  Probe = 6
 	ProbeMapping Probe = 7
-	ProbeCount   Probe = 8
+	ProbeRead    Probe = 8
+	ProbeReclaim Probe = 9
+	ProbeCount   Probe = 10
 )
 
 var namesProbe = map[Probe]string{
-	0: "sched",
-	1: "process",
-	2: "open",
-	3: "fault",
-	4: "cpufreq",
-	5: "sample",
-	6: "cgroup",
-	7: "mapping",
-	8: "count",
+	0:  "sched",
+	1:  "process",
+	2:  "open",
+	3:  "fault",
+	4:  "cpufreq",
+	5:  "sample",
+	6:  "cgroup",
+	7:  "mapping",
+	8:  "read",
+	9:  "reclaim",
+	10: "count",
 }
 
 // String returns the name in lower case.
@@ -205,6 +213,49 @@ var namesLostReason = map[LostReason]string{
 
 // String returns the name in lower case.
 func (v LostReason) String() string { return nameOr(namesLostReason[v], uint64(v)) }
+
+const (
+	// ReadCompat: the system call is from the 32-bit table
+	ReadCompat = 1
+	// ReadCallerUnknown: neither system call nor page fault is known here
+	ReadCallerUnknown = 2
+	// ReadKernelThread: by the kernel on somebody's behalf
+	ReadKernelThread = 4
+)
+
+// ReclaimPhase is enum reclaim_phase of events.h.
+type ReclaimPhase uint16
+
+const (
+	ReclaimBegin ReclaimPhase = 0
+	ReclaimEnd   ReclaimPhase = 1
+)
+
+var namesReclaimPhase = map[ReclaimPhase]string{
+	0: "begin",
+	1: "end",
+}
+
+// String returns the name in lower case.
+func (v ReclaimPhase) String() string { return nameOr(namesReclaimPhase[v], uint64(v)) }
+
+// ReclaimKind is enum reclaim_kind of events.h.
+type ReclaimKind uint16
+
+const (
+	// ReclaimMemcg: a cgroup met its limit
+	ReclaimMemcg ReclaimKind = 0
+	// ReclaimGlobal: the machine ran short of memory
+	ReclaimGlobal ReclaimKind = 1
+)
+
+var namesReclaimKind = map[ReclaimKind]string{
+	0: "memcg",
+	1: "global",
+}
+
+// String returns the name in lower case.
+func (v ReclaimKind) String() string { return nameOr(namesReclaimKind[v], uint64(v)) }
 
 // Header begins every event.
 type Header struct {
@@ -579,23 +630,29 @@ func (e *Sample) decode(fixed, tail []byte) {
 	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[52:]))
 }
 
-// Cgroup: A cgroup exists (made now, or found at start). Tail: its path in the hierarchy.
+// Cgroup: A cgroup exists (made now, or found at start). Tail: its path in the hierarchy. Ids are unique in one hierarchy only; those of tasks are of the unified one (cgroup v2).
 type Cgroup struct {
 	Header
-	Cgroup uint64 // cgroup_id
+	Cgroup    uint64 // cgroup_id
+	Hierarchy uint32 // u32: 0 is the unified one, others as in /proc/cgroups
+	Reserved  uint32 // u32
 }
 
 // AppendTo implements Event.
 func (e *Cgroup) AppendTo(b []byte) []byte {
 	b = e.appendTo(b)
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.Cgroup))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Hierarchy))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Reserved))
 	return append(b, e.tail...)
 }
 
 func (e *Cgroup) decode(fixed, tail []byte) {
-	fixed = padded(fixed, 32)
+	fixed = padded(fixed, 40)
 	e.decodeHeader(fixed, tail)
 	e.Cgroup = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Hierarchy = uint32(binary.LittleEndian.Uint32(fixed[32:]))
+	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[36:]))
 }
 
 // CgroupAttach: A task moves to another cgroup.
@@ -604,6 +661,8 @@ type CgroupAttach struct {
 	Cgroup       uint64 // cgroup_id
 	Target       uint32 // task_id
 	WholeProcess uint32 // u32
+	Hierarchy    uint32 // u32: as in a cgroup event
+	Reserved     uint32 // u32
 }
 
 // AppendTo implements Event.
@@ -612,15 +671,19 @@ func (e *CgroupAttach) AppendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.Cgroup))
 	b = binary.LittleEndian.AppendUint32(b, uint32(e.Target))
 	b = binary.LittleEndian.AppendUint32(b, uint32(e.WholeProcess))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Hierarchy))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Reserved))
 	return append(b, e.tail...)
 }
 
 func (e *CgroupAttach) decode(fixed, tail []byte) {
-	fixed = padded(fixed, 40)
+	fixed = padded(fixed, 48)
 	e.decodeHeader(fixed, tail)
 	e.Cgroup = uint64(binary.LittleEndian.Uint64(fixed[24:]))
 	e.Target = uint32(binary.LittleEndian.Uint32(fixed[32:]))
 	e.WholeProcess = uint32(binary.LittleEndian.Uint32(fixed[36:]))
+	e.Hierarchy = uint32(binary.LittleEndian.Uint32(fixed[40:]))
+	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[44:]))
 }
 
 // Task: A task as /proc shows it. Tail: exe, NUL, then the arguments, each ended by a NUL.
@@ -774,6 +837,86 @@ func (e *Mapping) decode(fixed, tail []byte) {
 	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[92:]))
 }
 
+// Read: Pages of a file came into the page cache, one after the other, brought by one task in one call. A write brings pages too: the system call tells.
+type Read struct {
+	Header
+	Start    uint64 // boot_ns: when the first came
+	Last     uint64 // boot_ns: when the last came
+	Inode    uint64 // inode_number
+	Index    uint64 // u64: of the first page in the file
+	Device   uint32 // device_number
+	Pages    uint32 // u32: of header.page_size bytes
+	Again    uint32 // u32: of these: had been evicted by reclaim in this recording
+	Dropped  uint32 // u32: of these: had been dropped on demand (drop_caches, fadvise)
+	Syscall  uint16 // syscall_number: that brought them; 0xffff is a page fault
+	Reserved uint16 // u16
+	Flags    uint32 // flag_bits
+}
+
+// AppendTo implements Event.
+func (e *Read) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Start))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Last))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Inode))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Index))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Device))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Pages))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Again))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Dropped))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Syscall))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Reserved))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Flags))
+	return append(b, e.tail...)
+}
+
+func (e *Read) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 80)
+	e.decodeHeader(fixed, tail)
+	e.Start = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Last = uint64(binary.LittleEndian.Uint64(fixed[32:]))
+	e.Inode = uint64(binary.LittleEndian.Uint64(fixed[40:]))
+	e.Index = uint64(binary.LittleEndian.Uint64(fixed[48:]))
+	e.Device = uint32(binary.LittleEndian.Uint32(fixed[56:]))
+	e.Pages = uint32(binary.LittleEndian.Uint32(fixed[60:]))
+	e.Again = uint32(binary.LittleEndian.Uint32(fixed[64:]))
+	e.Dropped = uint32(binary.LittleEndian.Uint32(fixed[68:]))
+	e.Syscall = uint16(binary.LittleEndian.Uint16(fixed[72:]))
+	e.Reserved = uint16(binary.LittleEndian.Uint16(fixed[74:]))
+	e.Flags = uint32(binary.LittleEndian.Uint32(fixed[76:]))
+}
+
+// Reclaim: The current task has to free memory itself before it goes on (direct reclaim).
+type Reclaim struct {
+	Header
+	Cgroup    uint64 // cgroup_id
+	Pages     uint64 // event_count: at the end: how many were freed
+	Hierarchy uint32 // u32: as in a cgroup event
+	Phase     uint16 // u16: enum reclaim_phase
+	Kind      uint16 // u16: enum reclaim_kind
+}
+
+// AppendTo implements Event.
+func (e *Reclaim) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Cgroup))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Pages))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Hierarchy))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Phase))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Kind))
+	return append(b, e.tail...)
+}
+
+func (e *Reclaim) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 48)
+	e.decodeHeader(fixed, tail)
+	e.Cgroup = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Pages = uint64(binary.LittleEndian.Uint64(fixed[32:]))
+	e.Hierarchy = uint32(binary.LittleEndian.Uint32(fixed[40:]))
+	e.Phase = uint16(binary.LittleEndian.Uint16(fixed[44:]))
+	e.Kind = uint16(binary.LittleEndian.Uint16(fixed[46:]))
+}
+
 // New returns an empty event of a kind.
 func New(kind Kind) Event {
 	var e Event
@@ -814,6 +957,10 @@ func New(kind Kind) Event {
 		e = &Lost{}
 	case KindMapping:
 		e = &Mapping{}
+	case KindRead:
+		e = &Read{}
+	case KindReclaim:
+		e = &Reclaim{}
 	default:
 		e = &Unknown{}
 	}
@@ -968,7 +1115,7 @@ var Specs = []Spec{
 		{Name: "flags", Type: "flag_bits", Offset: 48, Size: 4, Count: 0, Signed: false, Doc: ""},
 		{Name: "reserved", Type: "u32", Offset: 52, Size: 4, Count: 0, Signed: false, Doc: ""},
 	}},
-	{Kind: KindCgroup, Name: "cgroup", Size: 32, Doc: "A cgroup exists (made now, or found at start). Tail: its path in the hierarchy.", Fields: []Field{
+	{Kind: KindCgroup, Name: "cgroup", Size: 40, Doc: "A cgroup exists (made now, or found at start). Tail: its path in the hierarchy. Ids are unique in one hierarchy only; those of tasks are of the unified one (cgroup v2).", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
 		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
@@ -976,8 +1123,10 @@ var Specs = []Spec{
 		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
 		{Name: "cgroup", Type: "cgroup_id", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "hierarchy", Type: "u32", Offset: 32, Size: 4, Count: 0, Signed: false, Doc: "0 is the unified one, others as in /proc/cgroups"},
+		{Name: "reserved", Type: "u32", Offset: 36, Size: 4, Count: 0, Signed: false, Doc: ""},
 	}},
-	{Kind: KindCgroupAttach, Name: "cgroup_attach", Size: 40, Doc: "A task moves to another cgroup.", Fields: []Field{
+	{Kind: KindCgroupAttach, Name: "cgroup_attach", Size: 48, Doc: "A task moves to another cgroup.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
 		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
@@ -987,6 +1136,8 @@ var Specs = []Spec{
 		{Name: "cgroup", Type: "cgroup_id", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "target", Type: "task_id", Offset: 32, Size: 4, Count: 0, Signed: false, Doc: ""},
 		{Name: "whole_process", Type: "u32", Offset: 36, Size: 4, Count: 0, Signed: false, Doc: ""},
+		{Name: "hierarchy", Type: "u32", Offset: 40, Size: 4, Count: 0, Signed: false, Doc: "as in a cgroup event"},
+		{Name: "reserved", Type: "u32", Offset: 44, Size: 4, Count: 0, Signed: false, Doc: ""},
 	}},
 	{Kind: KindTask, Name: "task", Size: 88, Doc: "A task as /proc shows it. Tail: exe, NUL, then the arguments, each ended by a NUL.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
@@ -1048,5 +1199,37 @@ var Specs = []Spec{
 		{Name: "map_flags", Type: "u32", Offset: 68, Size: 4, Count: 0, Signed: false, Doc: "MAP_* of mmap(2)"},
 		{Name: "build_id", Type: "u8", Offset: 72, Size: 1, Count: 20, Signed: false, Doc: ""},
 		{Name: "reserved", Type: "u32", Offset: 92, Size: 4, Count: 0, Signed: false, Doc: ""},
+	}},
+	{Kind: KindRead, Name: "read", Size: 80, Doc: "Pages of a file came into the page cache, one after the other, brought by one task in one call. A write brings pages too: the system call tells.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "start", Type: "boot_ns", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "when the first came"},
+		{Name: "last", Type: "boot_ns", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: "when the last came"},
+		{Name: "inode", Type: "inode_number", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "index", Type: "u64", Offset: 48, Size: 8, Count: 0, Signed: false, Doc: "of the first page in the file"},
+		{Name: "device", Type: "device_number", Offset: 56, Size: 4, Count: 0, Signed: false, Doc: ""},
+		{Name: "pages", Type: "u32", Offset: 60, Size: 4, Count: 0, Signed: false, Doc: "of header.page_size bytes"},
+		{Name: "again", Type: "u32", Offset: 64, Size: 4, Count: 0, Signed: false, Doc: "of these: had been evicted by reclaim in this recording"},
+		{Name: "dropped", Type: "u32", Offset: 68, Size: 4, Count: 0, Signed: false, Doc: "of these: had been dropped on demand (drop_caches, fadvise)"},
+		{Name: "syscall", Type: "syscall_number", Offset: 72, Size: 2, Count: 0, Signed: false, Doc: "that brought them; 0xffff is a page fault"},
+		{Name: "reserved", Type: "u16", Offset: 74, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "flags", Type: "flag_bits", Offset: 76, Size: 4, Count: 0, Signed: false, Doc: ""},
+	}},
+	{Kind: KindReclaim, Name: "reclaim", Size: 48, Doc: "The current task has to free memory itself before it goes on (direct reclaim).", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "cgroup", Type: "cgroup_id", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "pages", Type: "event_count", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: "at the end: how many were freed"},
+		{Name: "hierarchy", Type: "u32", Offset: 40, Size: 4, Count: 0, Signed: false, Doc: "as in a cgroup event"},
+		{Name: "phase", Type: "u16", Offset: 44, Size: 2, Count: 0, Signed: false, Doc: "enum reclaim_phase"},
+		{Name: "kind", Type: "u16", Offset: 46, Size: 2, Count: 0, Signed: false, Doc: "enum reclaim_kind"},
 	}},
 }

@@ -126,7 +126,7 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	if err := r.drainUntil(time.Now()); err != nil {
 		return err
 	}
-	if err := errors.Join(r.writeLosses(), r.writeUntoldLosses(end)); err != nil {
+	if err := errors.Join(r.writeLastReads(end), r.writeLosses(), r.writeUntoldLosses(end)); err != nil {
 		return err
 	}
 	if err := r.writer.Event(system.ReadClocks(event.ClockAtEnd)); err != nil {
@@ -168,4 +168,32 @@ func (r *recorder) probeOf() map[string]event.Probe {
 		probes[a.name] = a.probe
 	}
 	return probes
+}
+
+// writeLastReads completes the runs of pages that each CPU was still collecting.
+func (r *recorder) writeLastReads(now uint64) error {
+	var runs []struct { // struct read_run of bpf/pagecache.h
+		Busy, Reserved uint32
+		Event          [80]byte
+	}
+	if err := r.loader.shared["read_runs"].Lookup(uint32(0), &runs); err != nil {
+		return fmt.Errorf("reading the last page cache events: %w", err)
+	}
+	decoder, err := event.NewDecoder(event.Specs)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		e, _, err := decoder.Next(run.Event[:])
+		if err != nil {
+			continue // no page ever came on this CPU
+		}
+		if read := e.(*event.Read); read.Pages > 0 {
+			read.Time = now
+			if err := r.writer.Event(read); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

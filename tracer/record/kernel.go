@@ -5,7 +5,6 @@ package record
 import (
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
@@ -93,48 +92,4 @@ func atLeast(release string, major, minor int) bool {
 		return false
 	}
 	return a > major || a == major && b >= minor
-}
-
-// tracefsDir returns where tracefs is, mounting it in its usual place if it is nowhere.
-func tracefsDir() (string, error) {
-	for _, dir := range []string{"/sys/kernel/tracing", "/sys/kernel/debug/tracing"} {
-		if _, err := os.Stat(dir + "/events"); err == nil {
-			return dir, nil
-		}
-	}
-	const usual = "/sys/kernel/tracing"
-	if err := unix.Mount("tracefs", usual, "tracefs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return "", fmt.Errorf("tracefs is not mounted, and mounting it at %s: %w", usual, err)
-	}
-	return usual, nil
-}
-
-// A tracepoint's fields, from its format file.
-type formatFields map[string]int // name to offset
-
-func readFormat(tracefs, tracepoint string) (formatFields, error) {
-	path := tracefs + "/events/" + tracepoint + "/format"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return parseFormat(string(text)), nil
-}
-
-// parseFormat reads lines such as "field:pid_t prev_pid;	offset:24;	size:4;	signed:1;".
-func parseFormat(text string) formatFields {
-	fields := formatFields{}
-	for _, line := range strings.Split(text, "\n") {
-		declaration, rest, ok := strings.Cut(strings.TrimSpace(line), ";")
-		if !ok || !strings.HasPrefix(declaration, "field:") {
-			continue
-		}
-		words := strings.Fields(declaration)
-		name, _, _ := strings.Cut(words[len(words)-1], "[")
-		var offset int
-		if _, err := fmt.Sscanf(strings.TrimSpace(rest), "offset:%d;", &offset); err == nil {
-			fields[name] = offset
-		}
-	}
-	return fields
 }

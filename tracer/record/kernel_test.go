@@ -16,9 +16,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/bootscope/bootscope/tracer/record"
 )
@@ -123,7 +122,7 @@ func start(t *testing.T, cmd *exec.Cmd) (wait func() result) {
 		if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
 			t.Fatalf("waiting for %s: %v", cmd.Path, err)
 		}
-		ws := cmd.ProcessState.Sys().(unix.WaitStatus)
+		ws := cmd.ProcessState.Sys().(syscall.WaitStatus)
 		status := ws.ExitStatus()
 		if ws.Signaled() {
 			status = 128 + int(ws.Signal())

@@ -133,52 +133,17 @@ func (l *loader) configureCore(spec *ebpf.CollectionSpec) error {
 	if l.kernel.types == nil {
 		return l.kernel.noTypes
 	}
-	return set(spec, map[string]any{
+	// Without tracefs only what needs it is off: attaching will say so.
+	return errors.Join(set(spec, map[string]any{
 		"has_task_pt_regs": flag(l.kernel.taskPtRegs),
 		"switch_state_arg": uint32(l.kernel.switchState),
 		"thread_size":      uint32(max(16384, os.Getpagesize())),
-	})
+	}), setOffsets(spec, false))
 }
 
-// configurePlain tells the programs where the fields of the tracepoints are.
+// configurePlain insists on the fields without which the object's first programs make no sense.
 func (l *loader) configurePlain(spec *ebpf.CollectionSpec) error {
-	tracefs, err := tracefsDir()
-	if err != nil {
-		return err
-	}
-	var missing []error
-	offset := func(tracepoint, field string) uint32 {
-		fields, err := readFormat(tracefs, tracepoint)
-		at, ok := fields[field]
-		if err == nil && !ok {
-			err = fmt.Errorf("%s/events/%s/format has no field %s", tracefs, tracepoint, field)
-		}
-		if err != nil {
-			missing = append(missing, err)
-		}
-		return uint32(at)
-	}
-	// In the order of struct tracepoint_offsets of bpf/config.h.
-	offsets := [...]uint32{
-		offset("sched/sched_switch", "prev_pid"),
-		offset("sched/sched_switch", "prev_state"),
-		offset("sched/sched_switch", "next_pid"),
-		offset("sched/sched_waking", "pid"),
-		offset("sched/sched_process_fork", "child_pid"),
-		offset("sched/sched_process_exec", "filename"),
-		offset("sched/sched_process_exec", "old_pid"),
-		offset("task/task_rename", "pid"),
-		offset("task/task_rename", "newcomm"),
-		0, 0,
-	}
-	if err := errors.Join(missing...); err != nil {
-		return err
-	}
-	// A kernel without CONFIG_CPU_FREQ has no such tracepoint: its probe will say so when attached.
-	if fields, err := readFormat(tracefs, "power/cpu_frequency"); err == nil {
-		offsets[9], offsets[10] = uint32(fields["state"]), uint32(fields["cpu_id"])
-	}
-	return set(spec, map[string]any{"offsets": offsets})
+	return setOffsets(spec, true)
 }
 
 func set(spec *ebpf.CollectionSpec, values map[string]any) error {

@@ -109,6 +109,26 @@ var probes = []probe{
 			note:     plainNote + "no user stack pointer while in the kernel",
 			programs: []hook{{"sample", attachSample, ""}}},
 	}},
+	{event.ProbeRead, []way{
+		{via: "tracepoint", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+			{"page_added", attachTracepoint, "filemap/mm_filemap_add_to_page_cache"},
+			{"page_deleted", attachTracepoint, "filemap/mm_filemap_delete_from_page_cache"},
+		}},
+		{via: "tracepoint", object: plainObject, status: tracefile.StatusLesser,
+			note: plainNote + "reads and writes, evictions and cut files are not told apart",
+			programs: []hook{
+				{"page_added", attachTracepoint, "filemap/mm_filemap_add_to_page_cache"},
+				{"page_deleted", attachTracepoint, "filemap/mm_filemap_delete_from_page_cache"},
+			}},
+	}},
+	{event.ProbeReclaim, []way{
+		{via: "tracepoint", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+			{"memcg_reclaim_begin", attachTracepoint, "vmscan/mm_vmscan_memcg_reclaim_begin"},
+			{"memcg_reclaim_end", attachTracepoint, "vmscan/mm_vmscan_memcg_reclaim_end"},
+			{"direct_reclaim_begin", attachTracepoint, "vmscan/mm_vmscan_direct_reclaim_begin"},
+			{"direct_reclaim_end", attachTracepoint, "vmscan/mm_vmscan_direct_reclaim_end"},
+		}},
+	}},
 	{event.ProbeMapping, []way{
 		{via: "perf/mmap2", status: tracefile.StatusOn, programs: []hook{{"", attachMappings, ""}}},
 	}},

@@ -96,10 +96,15 @@ func frequencyPolicies(dir string) []tracefile.FreqPolicy {
 
 // readLine returns a file's first line, or "" if it can't be read: absent facts are left out.
 func readLine(file string) string {
+	line, _, _ := strings.Cut(readFile(file), "\n")
+	return line
+}
+
+// readFile returns a file's text, or "" if it can't be read.
+func readFile(file string) string {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return ""
 	}
-	line, _, _ := strings.Cut(string(b), "\n")
-	return line
+	return string(b)
 }

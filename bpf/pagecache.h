@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * pagecache.h: which pages of which files were read from storage, and read again after reclaim had
+ * evicted them. It takes the fields of the filemap tracepoints from where tracefs says they are,
+ * since the structs behind them changed with folios (5.16).
+ *
+ * Readahead brings pages in runs, so each CPU collects a run and sends it when another begins; the
+ * recorder fetches the last ones at the end.
+ */
+#ifndef BOOTSCOPE_PAGECACHE_H
+#define BOOTSCOPE_PAGECACHE_H
+
+/* A field of the tracepoint's record, at an offset that is a constant once loaded. */
+#define FIELD(type, ctx, offset)                                                                   \
+	({                                                                                         \
+		type value = 0;                                                                    \
+		bpf_probe_read_kernel(&value, sizeof(value), (void *)(ctx) + (offset));            \
+		value;                                                                             \
+	})
+
+struct read_run {
+	__u32 busy;
+	__u32 reserved;
+	struct event_read event; /* no pages: none is being collected */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct read_run);
+} read_runs SEC(".maps");
+
+/* 64 pages of a file. */
+struct page_block {
+	inode_number inode;
+	__u64 block;
+	device_number device;
+	__u32 reserved;
+};
+
+/* Which of them were evicted, and how, since they were last brought in: a bit for each. */
+struct evicted_pages {
+	__u64 by_reclaim;
+	__u64 on_demand;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct page_block);
+	__type(value, struct evicted_pages);
+} evicted SEC(".maps");
+
+struct pages {
+	inode_number inode;
+	__u64 index;
+	device_number device;
+	__u32 count;
+};
+
+static __always_inline void read_pages(struct pages *pages, void *ctx)
+{
+	pages->inode = FIELD(__u64, ctx, offsets.page_inode);
+	pages->index = FIELD(__u64, ctx, offsets.page_index);
+	pages->device = FIELD(__u32, ctx, offsets.page_device);
+	pages->count = 1;
+	if (offsets.page_order) {
+		__u32 order = FIELD(__u8, ctx, offsets.page_order);
+
+		pages->count = 1 << (order & 15);
+	}
+}
+
+/* The bits of pages in their block. A folio is aligned to its size: it has its blocks to itself, or one in part. */
+static __always_inline __u64 block_bits(struct pages *pages)
+{
+	if (pages->count >= 64)
+		return ~0ULL;
+	return ((1ULL << pages->count) - 1) << (pages->index & 63);
+}
+
+static __always_inline int count_bits(__u64 bits)
+{
+	bits -= bits >> 1 & 0x5555555555555555ULL;
+	bits = (bits & 0x3333333333333333ULL) + (bits >> 2 & 0x3333333333333333ULL);
+	bits = (bits + (bits >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return bits * 0x0101010101010101ULL >> 56;
+}
+
+#define BLOCKS_MAX 32 /* a folio of 2,048 pages: 8 MiB */
+
+static __always_inline void note_evicted(struct pages *pages, int on_demand)
+{
+	__u64 bits = block_bits(pages);
+	__u32 blocks = (pages->count + 63) / 64;
+
+	for (int i = 0; i < BLOCKS_MAX && i < blocks; i++) {
+		struct page_block key = { pages->inode, pages->index / 64 + i, pages->device, 0 };
+		struct evicted_pages *known = bpf_map_lookup_elem(&evicted, &key);
+
+		if (known) {
+			if (on_demand)
+				known->on_demand |= bits;
+			else
+				known->by_reclaim |= bits;
+			continue;
+		}
+		struct evicted_pages first = { on_demand ? 0 : bits, on_demand ? bits : 0 };
+
+		if (bpf_map_update_elem(&evicted, &key, &first, BPF_ANY))
+			count_lost(PROBE_READ, LOST_FULL);
+	}
+}
+
+static __always_inline void count_again(struct pages *pages, struct event_read *event)
+{
+	__u64 bits = block_bits(pages);
+	__u32 blocks = (pages->count + 63) / 64;
+
+	for (int i = 0; i < BLOCKS_MAX && i < blocks; i++) {
+		struct page_block key = { pages->inode, pages->index / 64 + i, pages->device, 0 };
+		struct evicted_pages *known = bpf_map_lookup_elem(&evicted, &key);
+
+		if (!known)
+			continue;
+		event->again += count_bits(known->by_reclaim & bits);
+		event->dropped += count_bits(known->on_demand & ~known->by_reclaim & bits);
+		known->by_reclaim &= ~bits;
+		known->on_demand &= ~bits;
+	}
+}
+
+/* Who brings pages: the system call, or a page fault, of the current task. */
+struct page_caller {
+	__u32 syscall;
+	__u32 flags;
+};
+
+static __always_inline void pages_came(void *ctx, struct page_caller *caller)
+{
+	__u64 id = bpf_get_current_pid_tgid(), now = bpf_ktime_get_boot_ns();
+	__u32 zero = 0;
+	struct read_run *run = bpf_map_lookup_elem(&read_runs, &zero);
+	struct event_read *event;
+	struct pages pages;
+
+	if (!run)
+		return;
+	if (run->busy) {
+		count_lost(PROBE_READ, LOST_NESTED);
+		return;
+	}
+	*(volatile __u32 *)&run->busy = 1;
+	event = &run->event;
+	read_pages(&pages, ctx);
+	if (!event->pages || event->index + event->pages != pages.index || event->inode != pages.inode ||
+	    event->device != pages.device || event->header.tid != (__u32)id || event->syscall != caller->syscall) {
+		if (event->pages) {
+			event->header.time = now;
+			emit(PROBE_READ, event, sizeof(*event));
+		}
+		fill_header(&event->header, KIND_READ, 0);
+		event->start = now;
+		event->inode = pages.inode;
+		event->index = pages.index;
+		event->device = pages.device;
+		event->pages = 0;
+		event->again = 0;
+		event->dropped = 0;
+		event->syscall = caller->syscall;
+		event->flags = caller->flags;
+	}
+	event->last = now;
+	event->pages += pages.count;
+	count_again(&pages, event);
+	*(volatile __u32 *)&run->busy = 0;
+}
+
+#endif
