@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // A chunk is where a chunk is in a file.
@@ -81,6 +84,14 @@ func (f *File) findSync(at int64) int64 {
 	return f.size
 }
 
+// decompressor is shared: it keeps nothing from one chunk to the next, and its buffers are dear to make.
+var decompressor = sync.OnceValues(func() (*zstd.Decoder, error) {
+	return zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(2),
+		zstd.WithDecoderMaxMemory(maxRaw),
+		zstd.WithDecodeAllCapLimit(true))
+})
+
 // load reads a chunk's payload, checks it, and decompresses it.
 func (f *File) load(c *chunk) ([]byte, error) {
 	if c.Codec != codecZstd {
@@ -96,7 +107,11 @@ func (f *File) load(c *chunk) ([]byte, error) {
 	if got := checksum(payload); got != c.Sum {
 		return nil, fmt.Errorf("wrong checksum: %08x, should be %08x", got, c.Sum)
 	}
-	raw, err := f.zstd.DecodeAll(payload, make([]byte, 0, c.Raw))
+	decoder, err := decompressor()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := decoder.DecodeAll(payload, make([]byte, 0, c.Raw))
 	if err != nil {
 		return nil, fmt.Errorf("cannot be decompressed: %w", err)
 	}

@@ -10,35 +10,45 @@ import (
 	"testing"
 )
 
-// wholeBefore counts the events of the chunks that end at or before a cut.
-func wholeBefore(t *testing.T, b []byte) func(cut int) []string {
-	f := mustRead(t, b)
-	type part struct {
-		end   int64
-		lines []string
-	}
-	var parts []part
-	for i := range f.chunks {
-		one := &File{r: f.r, size: f.size, header: f.header, decoder: f.decoder, sizes: f.sizes, zstd: f.zstd,
-			sync: f.sync, chunks: f.chunks[i : i+1], problems: map[Problem]bool{}}
-		parts = append(parts, part{f.chunks[i].end(), lines(t, one)})
-	}
-	return func(cut int) (all []string) {
-		for _, p := range parts {
-			if p.end <= int64(cut) {
-				all = append(all, p.lines...)
-			}
-		}
-		slices.Sort(all)
-		return all
-	}
+// A cutter cuts a trace and knows what must be left.
+type cutter struct {
+	b      []byte
+	chunks []chunk
+	parts  []part
 }
 
-// checkCut opens the first n bytes of a trace.
-func checkCut(t *testing.T, b []byte, n int, whole func(int) []string) {
+type part struct {
+	end   int64
+	lines []string
+}
+
+func newCutter(t *testing.T, b []byte) *cutter {
+	f := mustRead(t, b)
+	c := &cutter{b: b, chunks: chunksOf(t, b)}
+	for i := range f.chunks {
+		one := &File{r: f.r, size: f.size, header: f.header, decoder: f.decoder, sizes: f.sizes,
+			sync: f.sync, chunks: f.chunks[i : i+1], problems: map[Problem]bool{}}
+		c.parts = append(c.parts, part{f.chunks[i].end(), lines(t, one)})
+	}
+	return c
+}
+
+// whole returns the events of the chunks that end at or before a cut.
+func (c *cutter) whole(cut int) (all []string) {
+	for _, p := range c.parts {
+		if p.end <= int64(cut) {
+			all = append(all, p.lines...)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// check opens the first n bytes of the trace.
+func (c *cutter) check(t *testing.T, n int) {
 	t.Helper()
-	f, err := read(b[:n])
-	if first := chunksOf(t, b)[0]; int64(n) < first.end() {
+	f, err := read(c.b[:n])
+	if int64(n) < c.chunks[0].end() {
 		if err == nil || !strings.HasPrefix(err.Error(), "t.bst ") {
 			t.Fatalf("cut at %d: %v", n, err)
 		}
@@ -48,34 +58,31 @@ func checkCut(t *testing.T, b []byte, n int, whole func(int) []string) {
 		t.Fatalf("cut at %d: %v", n, err)
 	}
 	defer f.Close()
-	if (f.Trailer() != nil) != (n == len(b)) {
-		t.Errorf("cut at %d of %d: trailer is %v", n, len(b), f.Trailer())
+	if (f.Trailer() != nil) != (n == len(c.b)) {
+		t.Errorf("cut at %d of %d: trailer is %v", n, len(c.b), f.Trailer())
 	}
 	got := lines(t, f)
 	slices.Sort(got)
-	if want := whole(n); !slices.Equal(got, want) {
+	if want := c.whole(n); !slices.Equal(got, want) {
 		t.Errorf("cut at %d: %d events, want %d", n, len(got), len(want))
 	}
 }
 
 func TestCutInLastTwoChunks(t *testing.T) {
-	b := manyChunks(t)
-	whole := wholeBefore(t, b)
-	chunks := chunksOf(t, b)
-	for n := int(chunks[len(chunks)-2].offset); n <= len(b); n++ {
-		checkCut(t, b, n, whole)
+	c := newCutter(t, manyChunks(t))
+	for n := int(c.chunks[len(c.chunks)-2].offset); n <= len(c.b); n++ {
+		c.check(t, n)
 	}
 }
 
 func TestCutAnywhere(t *testing.T) {
-	b := manyChunks(t)
-	whole := wholeBefore(t, b)
+	c := newCutter(t, manyChunks(t))
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
-		checkCut(t, b, rnd.IntN(len(b)+1), whole)
+		c.check(t, rnd.IntN(len(c.b)+1))
 	}
 	for n := range prologueSize + 2 {
-		checkCut(t, b, n, whole)
+		c.check(t, n)
 	}
 }
 

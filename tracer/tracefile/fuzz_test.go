@@ -3,12 +3,12 @@ package tracefile
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// repair makes the checksums of a trace right, so that the fuzzer gets behind them, and tells where the
-// chunks are.
+// repair makes the checksums of a trace right, so that the fuzzer gets behind them.
 func repair(b []byte) []byte {
 	if len(b) < prologueSize {
 		return b
@@ -30,8 +30,8 @@ func repair(b []byte) []byte {
 	return b
 }
 
-// unpacked is a trace whose payloads the fuzzer can change in a meaningful way: for each chunk its type, CPU
-// and length, then what the payload is before compression.
+// pack makes a trace of what the fuzzer can change with effect: for each chunk its type, CPU, earliest time
+// and length, and what the payload is before compression.
 func pack(b []byte) []byte {
 	var out bytes.Buffer
 	w, err := NewWriter(&out, &Header{CPUs: 2})
@@ -39,12 +39,17 @@ func pack(b []byte) []byte {
 		panic(err)
 	}
 	for len(b) >= 12 {
-		h := chunkHeader{Type: chunkType(b[0] % 8), CPU: uint16(b[1]), Min: uint64(binary.LittleEndian.Uint64(b[2:]))}
+		h := chunkHeader{Type: chunkType(b[0] % 8), CPU: uint16(b[1]), Min: binary.LittleEndian.Uint64(b[2:])}
 		n := min(int(binary.LittleEndian.Uint16(b[10:])), len(b)-12)
 		w.writeChunk(h, b[12:12+n])
 		b = b[12+n:]
 	}
 	return out.Bytes()
+}
+
+func unpacked(kind chunkType, raw []byte) []byte {
+	b := append([]byte{byte(kind)}, make([]byte, 9)...)
+	return append(binary.LittleEndian.AppendUint16(b, uint16(len(raw))), raw...)
 }
 
 // tryRead reads all that can be read. What it gives must be in order and must survive as text.
@@ -83,9 +88,13 @@ func tryRead(t *testing.T, b []byte) {
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add(manyChunks(f))
 	f.Add(writeTrace(f, true, forks(1, 2), sched(0, makeWords(1, 20))))
-	f.Add([]byte("\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x28\x00" + string(fork(10, 1).AppendTo(nil))))
+	f.Add(unpacked(chunkEvents, fork(10, 1).AppendTo(nil)))
+	var b schedBuffer
+	var c columns
+	b.words = makeWords(1, 30)
+	b.encode(&c)
+	f.Add(unpacked(chunkSched, slices.Concat(c.list()...)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tryRead(t, b)
 		tryRead(t, repair(b))

@@ -86,7 +86,7 @@ func lines(t testing.TB, s Source) (lines []string) {
 	return lines
 }
 
-// An unbounded writer of a trace for tests: every Flush makes chunks, so a small trace has many.
+// writeTrace makes a trace, with a chunk for each step, so that a small one has many.
 func writeTrace(t testing.TB, end bool, steps ...func(w *Writer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -135,12 +135,12 @@ func sched(cpu int, words []uint64) func(w *Writer) error {
 
 // manyChunks is a trace of chunks of every type.
 func manyChunks(t testing.TB) []byte {
-	a, b := makeWords(1, 900), makeWords(2, 900)
+	a, b := makeWords(1, 300), makeWords(2, 300)
 	return writeTrace(t, true,
 		forks(5e9, 5e9+10),
-		sched(0, a[:300]), sched(1, b[:301]),
+		sched(0, a[:100]), sched(1, b[:101]),
 		forks(5.001e9, 5.0005e9, 5.002e9),
-		sched(0, a[300:600]), sched(1, b[301:]), sched(0, a[600:]),
+		sched(0, a[100:200]), sched(1, b[101:]), sched(0, a[200:]),
 		forks(5.003e9, 9e9))
 }
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/bootscope/bootscope/tracer/event"
 )
 
@@ -23,7 +21,6 @@ type File struct {
 	trailer *Trailer
 	decoder *event.Decoder
 	sizes   sizeTable
-	zstd    *zstd.Decoder
 	chunks  []chunk // with events, by the time of the earliest
 	close   func() error
 
@@ -99,13 +96,6 @@ func (f *File) open() error {
 		return fmt.Errorf("cannot be read: %w", err)
 	}
 	if f.sync, err = parsePrologue(first); err != nil {
-		return err
-	}
-	f.zstd, err = zstd.NewReader(nil,
-		zstd.WithDecoderConcurrency(2),
-		zstd.WithDecoderMaxMemory(maxRaw),
-		zstd.WithDecodeAllCapLimit(true))
-	if err != nil {
 		return err
 	}
 	if err := f.index(); err != nil {
@@ -190,7 +180,4 @@ func (f *File) problem(p Problem) {
 func (f *File) Size() int64 { return f.size }
 
 // Close closes the file.
-func (f *File) Close() error {
-	f.zstd.Close()
-	return f.close()
-}
+func (f *File) Close() error { return f.close() }

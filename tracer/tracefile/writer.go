@@ -16,7 +16,7 @@ import (
 // memory, and be lost in a power cut.
 const (
 	chunkBytes = 256 << 10
-	chunkWords = 32 << 10
+	chunkWords = 8 << 10
 )
 
 // A Writer writes a trace file. It must not be used by two goroutines at once.
