@@ -24,7 +24,7 @@ func cutLeft(s string, n int) string {
 	if width(s) <= n {
 		return s
 	}
-	if n < 8 {
+	if n < 20 { // too little to tell anything
 		return ""
 	}
 	r := []rune(s)

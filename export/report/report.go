@@ -39,7 +39,7 @@ func Build(src tracefile.Source) (*Report, error) {
 // none was lost; else the kernel's own count is better; a count of what was seen is at least true.
 func (r *Report) cpuOf(p *timeline.Process) (ns uint64, known bool) {
 	switch {
-	case r.Can.Sched && p.Times[timeline.Unknown] == 0:
+	case r.Can.Sched && p.MaybeRan == 0:
 		return p.Times[timeline.Running], true
 	case p.Counters != nil:
 		return p.Counters.CPU, true

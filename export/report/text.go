@@ -138,9 +138,9 @@ func (t *text) modules() {
 	}
 	n := t.rows(len(list))
 	t.line("Python files by time until the next open (%d of %d)", n, len(list))
-	t.line("%10s %10s %10s %6s  %s", "time", "of it CPU", "CPU wait", "opens", "module, file")
+	t.line("%9s %9s %9s %5s  %s", "time", "of it CPU", "CPU wait", "opens", "module, file")
 	for _, f := range list[:n] {
-		at := fmt.Sprintf("%10s %10s %10s %6d  %s  ", seconds(f.Until.Sum()),
+		at := fmt.Sprintf("%9s %9s %9s %5d  %s  ", seconds(f.Until.Sum()),
 			secondsOr(f.Until[timeline.Running], t.r.Can.Sched),
 			secondsOr(f.Until[timeline.Runnable], t.r.Can.Sched), f.Opens, printable(f.Module))
 		t.line("%s%s", at, cutLeft(printable(f.File.Path), columns-width(at)))

@@ -14,6 +14,7 @@ func (b *builder) finishProcess(p *Process) {
 	p.End = p.Start
 	for _, th := range p.Threads {
 		p.Times.Add(&th.Times)
+		p.MaybeRan += th.MaybeRan
 		p.FaultEvents += th.FaultEvents
 		p.Samples += th.Samples
 		p.End = max(p.End, th.End)

@@ -67,7 +67,8 @@ type Process struct {
 	Status     *int32 // wait status; nil if it lived on or the probe can't tell
 
 	Threads     []*Thread
-	Times       Times // sum over its threads
+	Times       Times  // sum over its threads
+	MaybeRan    uint64 // likewise
 	Counters    *Counters
 	Opens       uint64
 	FailedOpens uint64
@@ -118,7 +119,8 @@ type Thread struct {
 	// ContinuedAs is the thread that this one became, when it called exec and was not the first.
 	ContinuedAs *Thread
 
-	Times    Times // their sum is End - Start
+	Times    Times  // their sum is End - Start
+	MaybeRan uint64 // the part of Times[Unknown] in which it may have run
 	Sleeps   []Sleep
 	Switches uint64    // how often it left a CPU
 	Wakeups  uint64    // how often it was woken

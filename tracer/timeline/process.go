@@ -122,7 +122,7 @@ func (b *builder) takeOver(e *event.Exec) {
 		return
 	}
 	old := b.tids.get(e.OldTID)
-	if old != nil && !old.ended && old.Process != nil && old.Process.PID == e.PID {
+	if old != nil && !old.ended && !old.Exited && old.Process != nil && old.Process.PID == e.PID {
 		b.continueAs(old, e.TID)
 	}
 }
@@ -193,10 +193,14 @@ func (b *builder) onTask(e *event.Task) {
 	if e.TID == 0 || e.PID == 0 {
 		return
 	}
-	if th := b.tids.get(e.TID); th == nil && e.Start > b.tl.Start {
+	th := b.tids.get(e.TID)
+	if th != nil && th.ended && e.Start <= th.End {
+		return // it ended between the reading of /proc and the stamp
+	}
+	if th == nil && e.Start > b.tl.Start {
 		b.newThread(e.TID, min(e.Start, b.now)) // its fork was not seen
 	}
-	th := b.named(e.TID, e.PID)
+	th = b.named(e.TID, e.PID)
 	counters := Counters{e.CPUTime, e.MinorFaults, e.MajorFaults}
 	switch event.TaskPhase(e.Phase) {
 	case event.TaskAtStart:

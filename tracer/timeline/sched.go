@@ -145,10 +145,17 @@ func (b *builder) onWaking(e *event.Waking) {
 		return
 	case Runnable:
 		return
-	case Unknown, IOWait, Blocked, Sleeping, Stopped:
+	case Unknown:
+		ran := th.MaybeRan
+		b.closeAs(th, Unknown, b.now)
+		if th.fresh && len(b.gaps) == 0 {
+			th.MaybeRan = ran // only who sleeps is woken; it is in what that is not known
+		}
+	case IOWait, Blocked, Sleeping, Stopped:
 		th.waker = e.TID
 		b.closeAs(th, th.state, b.now)
 	}
+	th.waker = e.TID
 	th.Wakeups++
 	th.state, th.cause = Runnable, Woken
 	th.fresh, th.woken = false, false
@@ -205,7 +212,7 @@ func (b *builder) forget(c *cpuState) {
 // renamed tells whether a thread has taken the id of its process's first thread, which has ended: so it
 // is in the middle of an exec, and this is the first that is seen of it under its new name.
 func (b *builder) renamed(th *Thread, tid uint32) *Thread {
-	if th == nil || th.Process == nil || tid != th.Process.PID || th.TID == tid {
+	if th == nil || th.Exited || th.Process == nil || tid != th.Process.PID || th.TID == tid {
 		return nil
 	}
 	if leader := b.tids.get(tid); leader == nil || !leader.Exited || leader.Process != th.Process {

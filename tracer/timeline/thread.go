@@ -65,6 +65,9 @@ func (b *builder) closeAs(th *Thread, s State, at uint64) {
 		return
 	}
 	th.Times[s] += at - th.since
+	if s == Unknown {
+		th.MaybeRan += at - th.since
+	}
 	if s == Sleeping || s == Blocked || s == IOWait {
 		th.addSleep(s, at-th.since)
 	}
