@@ -68,18 +68,20 @@ func (f *File) findSync(at int64) int64 {
 	buf := make([]byte, 64<<10)
 	for at+chunkHeaderSize <= f.size {
 		n, err := f.r.ReadAt(buf[:min(int64(len(buf)), f.size-at)], at)
-		if n < len(want) || (err != nil && err != io.EOF) {
+		if n < chunkHeaderSize || (err != nil && err != io.EOF) {
 			break
 		}
-		i := bytes.Index(buf[:n], want)
-		if i < 0 {
-			at += int64(n - len(want) + 1)
-			continue
+		for b := buf[:n]; len(b) >= chunkHeaderSize; b = b[1:] {
+			i := bytes.Index(b, want)
+			if i < 0 {
+				break
+			}
+			b = b[i:]
+			if _, ok := parseChunkHeader(b, f.sync); ok {
+				return at + int64(n-len(b))
+			}
 		}
-		if c, _ := f.chunkAt(at + int64(i)); c.Codec != 0 {
-			return at + int64(i)
-		}
-		at += int64(i) + 1
+		at += int64(n - chunkHeaderSize + 1) // a header may begin in what is read and end after it
 	}
 	return f.size
 }

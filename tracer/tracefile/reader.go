@@ -1,7 +1,9 @@
 package tracefile
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,23 +45,21 @@ func Open(path string) (*File, error) {
 // openStream opens a trace in f and closes f with it. What can't be read at any place, like a pipe, is
 // copied first.
 func openStream(f *os.File, name string) (*File, error) {
+	closeFile := f.Close
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
 		err = fmt.Errorf("%s is a directory, not a trace", name)
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		f, err = spool(f)
+		f, closeFile, err = spool(f)
 	}
-	if err != nil {
-		f.Close()
-		return nil, err
+	if err == nil {
+		info, err = f.Stat()
 	}
-	closeFile := f.Close
-	if info, err = f.Stat(); err != nil {
-		closeFile()
-		return nil, err
+	var t *File
+	if err == nil {
+		t, err = NewReader(f, info.Size(), name)
 	}
-	t, err := NewReader(f, info.Size(), name)
 	if err != nil {
 		closeFile()
 		return nil, err
@@ -68,16 +68,19 @@ func openStream(f *os.File, name string) (*File, error) {
 	return t, nil
 }
 
-// spool copies a stream into a temporary file without a name and closes the stream.
-func spool(in *os.File) (*os.File, error) {
-	f, err := os.CreateTemp("", "bootscope-*.bst")
+// spool copies a stream into a temporary file, which ends when it is closed, and closes the stream.
+func spool(in *os.File) (f *os.File, closeFile func() error, err error) {
+	defer in.Close()
+	f, err = os.CreateTemp("", "bootscope-*.bst")
 	if err != nil {
-		return in, err
+		return nil, func() error { return nil }, err
 	}
-	os.Remove(f.Name()) // it lives until it is closed (where the system allows that)
+	closeFile = f.Close
+	if os.Remove(f.Name()) != nil { // where an open file cannot be removed
+		closeFile = func() error { return errors.Join(f.Close(), os.Remove(f.Name())) }
+	}
 	_, err = io.Copy(f, in)
-	in.Close()
-	return f, err
+	return f, closeFile, err
 }
 
 // NewReader opens a trace of size bytes in r. name is for errors.
@@ -113,42 +116,44 @@ func (f *File) index() error {
 		case chunkEvents, chunkSched:
 			f.chunks = append(f.chunks, c)
 		case chunkHeaderJSON:
-			if f.header != nil {
-				continue
-			}
-			raw, err := f.load(&c)
-			if err == nil {
-				f.header, err = parseHeader(raw)
-			}
-			if err != nil {
-				return fmt.Errorf("%w: its header at offset %d cannot be used: %w", ErrDamaged, c.offset, err)
+			if f.header == nil {
+				if err := f.readHeader(&c); err != nil {
+					return fmt.Errorf("%w: its header at offset %d cannot be used: %w", ErrDamaged, c.offset, err)
+				}
 			}
 		case chunkTrailerJSON:
-			t := &Trailer{}
-			raw, err := f.load(&c)
-			if err == nil {
-				err = json.Unmarshal(raw, t)
-			}
-			if err != nil {
+			if err := f.readTrailer(&c); err != nil {
 				f.problem(c.problem(fmt.Sprintf("the trailer cannot be used: %v", err)))
-				continue
 			}
-			f.trailer = t
 		}
 	}
 	if f.header == nil {
 		return fmt.Errorf("%w: its header, which should be at offset %d, is missing or cut off (the file has %d bytes)",
 			ErrDamaged, prologueSize, f.size)
 	}
-	slices.SortStableFunc(f.chunks, func(a, b chunk) int {
-		if a.Min < b.Min {
-			return -1
-		}
-		if a.Min > b.Min {
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(f.chunks, func(a, b chunk) int { return cmp.Compare(a.Min, b.Min) })
+	return nil
+}
+
+func (f *File) readHeader(c *chunk) error {
+	raw, err := f.load(c)
+	if err != nil {
+		return err
+	}
+	f.header, err = parseHeader(raw)
+	return err
+}
+
+func (f *File) readTrailer(c *chunk) error {
+	raw, err := f.load(c)
+	if err != nil {
+		return err
+	}
+	t := &Trailer{}
+	if err := json.Unmarshal(raw, t); err != nil {
+		return err
+	}
+	f.trailer = t
 	return nil
 }
 
@@ -166,7 +171,7 @@ func (f *File) Problems() []Problem {
 	for p := range f.problems {
 		list = append(list, p)
 	}
-	slices.SortFunc(list, func(a, b Problem) int { return int(min(max(a.Offset-b.Offset, -1), 1)) })
+	slices.SortFunc(list, func(a, b Problem) int { return cmp.Compare(a.Offset, b.Offset) })
 	return list
 }
 
