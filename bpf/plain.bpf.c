@@ -22,6 +22,12 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+/*
+ * What a program on a tracepoint returns. 0 would hide the event from everybody else who counts or
+ * records it through perf (trace_call_bpf).
+ */
+#define LEAVE_TO_OTHERS 1
+
 /* include/trace/events/sched.h: what the tracepoint makes of the state. */
 #define PRINTED_STATES 0xff
 #define PRINTED_SLEEPING 0x01
@@ -55,7 +61,7 @@ int sched_switch(void *ctx)
 
 	sched_event(WORD_SWITCH, FIELD(__u32, ctx, offsets.switch_next_pid), state_of(printed), NO_SYSCALL,
 		    FIELD(__u32, ctx, offsets.switch_prev_pid), 0);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/sched/sched_waking")
@@ -63,7 +69,7 @@ int sched_waking(void *ctx)
 {
 	sched_event(WORD_WAKING, FIELD(__u32, ctx, offsets.waking_pid), 0, NO_SYSCALL,
 		    (__u32)bpf_get_current_pid_tgid(), 0);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/sched/sched_process_fork")
@@ -74,7 +80,7 @@ int process_fork(void *ctx)
 	fill_header(&event.header, KIND_FORK, 0);
 	event.child_tid = FIELD(__u32, ctx, offsets.fork_child_pid);
 	emit(PROBE_PROCESS, &event, sizeof(event));
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/sched/sched_process_exec")
@@ -87,7 +93,7 @@ int process_exec(void *ctx)
 	long len;
 
 	if (!scratch)
-		return 0;
+		return LEAVE_TO_OTHERS;
 	event = (void *)scratch->event;
 	__builtin_memset(event, 0, sizeof(*event));
 	fill_header(&event->header, KIND_EXEC, 0);
@@ -96,7 +102,7 @@ int process_exec(void *ctx)
 	len = bpf_probe_read_kernel_str(TAIL_OF(scratch, struct event_exec), TAIL_MAX, ctx + (loc & 0xffff));
 	emit_with_tail(PROBE_PROCESS, scratch, sizeof(struct event_exec), len > 0 ? len - 1 : 0);
 	release_scratch(scratch);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/sched/sched_process_exit")
@@ -106,7 +112,7 @@ int process_exit(void *ctx)
 
 	fill_header(&event.header, KIND_EXIT, 0);
 	emit(PROBE_PROCESS, &event, sizeof(event));
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/task/task_rename")
@@ -118,7 +124,7 @@ int process_rename(void *ctx)
 	event.target = FIELD(__u32, ctx, offsets.rename_pid);
 	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), ctx + offsets.rename_comm);
 	emit(PROBE_PROCESS, &event, sizeof(event));
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 /*
@@ -206,7 +212,7 @@ SEC("tracepoint/power/cpu_frequency")
 int cpufreq(void *ctx)
 {
 	send_cpufreq(FIELD(__u32, ctx, offsets.cpufreq_state), FIELD(__u32, ctx, offsets.cpufreq_cpu));
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/filemap/mm_filemap_add_to_page_cache")
@@ -215,7 +221,7 @@ int page_added(void *ctx)
 	struct page_caller caller = { NO_SYSCALL, READ_CALLER_UNKNOWN };
 
 	pages_came(ctx, &caller);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 /* Who evicts isn't known here, so a file that was cut and written anew counts as read again. */
@@ -226,5 +232,5 @@ int page_deleted(void *ctx)
 
 	read_pages(&pages, ctx);
 	note_evicted(&pages, 0);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }

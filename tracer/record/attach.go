@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/cilium/ebpf"
@@ -124,8 +125,7 @@ func attachHook(program *ebpf.Program, h hook, options Options) ([]io.Closer, er
 	case attachRawTP:
 		return one(link.AttachRawTracepoint(link.RawTracepointOptions{Name: h.target, Program: program}))
 	case attachTracepoint:
-		group, name, _ := strings.Cut(h.target, "/")
-		return one(link.Tracepoint(group, name, program, nil))
+		return tracepointEvent(program, h.target)
 	case attachMappings:
 		reader, err := openMappings()
 		if err != nil {
@@ -133,13 +133,13 @@ func attachHook(program *ebpf.Program, h hook, options Options) ([]io.Closer, er
 		}
 		return []io.Closer{reader}, nil
 	case attachMajorFault:
-		return perfEvents(program, &unix.PerfEventAttr{
+		return everyCPU(program, &unix.PerfEventAttr{
 			Type:   unix.PERF_TYPE_SOFTWARE,
 			Config: unix.PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 			Sample: 1,
 		})
 	case attachSample:
-		return perfEvents(program, &unix.PerfEventAttr{
+		return everyCPU(program, &unix.PerfEventAttr{
 			Type:   unix.PERF_TYPE_SOFTWARE,
 			Config: unix.PERF_COUNT_SW_CPU_CLOCK,
 			Sample: uint64(options.SampleHz),
@@ -149,13 +149,39 @@ func attachHook(program *ebpf.Program, h hook, options Options) ([]io.Closer, er
 	return nil, fmt.Errorf("unknown way to attach %d", h.attach)
 }
 
-// perfEvents opens the event on every CPU that is online and runs the program on each.
-func perfEvents(program *ebpf.Program, attr *unix.PerfEventAttr) ([]io.Closer, error) {
-	attr.Size = unix.PERF_ATTR_SIZE_VER5
+// tracepointEvent runs the program at a tracepoint. The event of one CPU makes it run on all. It takes
+// no samples: as the programs leave every event to others too, each would be worked on for nobody.
+func tracepointEvent(program *ebpf.Program, target string) ([]io.Closer, error) {
+	tracefs, err := tracefsDir()
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(tracefs + "/events/" + target + "/id")
+	if err != nil {
+		return nil, fmt.Errorf("the kernel has no tracepoint %s: %w", target, err)
+	}
+	id, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("the id of tracepoint %s: %w", target, err)
+	}
 	cpus, err := system.ReadCPUs("/sys/devices/system/cpu/online")
 	if err != nil {
 		return nil, err
 	}
+	return perfEvents(program, &unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id}, cpus[:1])
+}
+
+// everyCPU opens the event on each CPU that is online and runs the program there.
+func everyCPU(program *ebpf.Program, attr *unix.PerfEventAttr) ([]io.Closer, error) {
+	cpus, err := system.ReadCPUs("/sys/devices/system/cpu/online")
+	if err != nil {
+		return nil, err
+	}
+	return perfEvents(program, attr, cpus)
+}
+
+func perfEvents(program *ebpf.Program, attr *unix.PerfEventAttr, cpus []int) ([]io.Closer, error) {
+	attr.Size = unix.PERF_ATTR_SIZE_VER5
 	var events []io.Closer
 	for _, cpu := range cpus {
 		fd, err := unix.PerfEventOpen(attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
