@@ -12,7 +12,7 @@ GOBUILD := go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 GOTEST := go run ./scripts/testsummary $(if $(RESULTS),-results $(RESULTS))
 
 # What go generate writes, from bpf/*.c and bpf/*.h.
-GENERATED = $(wildcard bpf/*_bpfel.go bpf/*_bpfel.o) tracer/event/events_gen.go
+GENERATED = $(wildcard bpf/*_bpfel.go bpf/*_bpfel.o) tracer/event/events_gen.go docs/events.md
 
 # Packages with a test behind a build tag: only those are built again for it.
 KERNELTESTS = ./tracer/record/... ./cmd/...

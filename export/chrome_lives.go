@@ -64,13 +64,16 @@ func describeProcess(a *args, p *timeline.Process) {
 	if p.PPID != 0 {
 		a.number("ppid", int64(p.PPID))
 	}
-	a.text("exe", p.Exe)
-	a.texts("argv", p.Argv)
-	a.bool("argv_cut", p.ArgvCut)
+	if p.Exe != "" {
+		a.text("exe", p.Exe)
+	}
+	describeArgv(a, p.Argv, p.ArgvCut)
 	if p.Unit != nil {
 		a.text("unit", p.Unit.Name)
 	}
-	a.text("cgroup", p.Cgroup)
+	if p.Cgroup != "" {
+		a.text("cgroup", p.Cgroup)
+	}
 	if p.StartKnown {
 		a.number("start_ns", int64(min(p.Start, 1<<62)))
 	}
@@ -84,6 +87,15 @@ func describeProcess(a *args, p *timeline.Process) {
 	}
 }
 
+func describeArgv(a *args, argv []string, cut bool) {
+	if len(argv) > 0 {
+		a.texts("argv", argv)
+	}
+	if cut {
+		a.bool("argv_cut", true)
+	}
+}
+
 // exec marks a successful exec on the track of the thread that is the process's first from then on.
 func (x *chromeExport) exec(p *timeline.Process, e *timeline.Exec) {
 	a := x.w.args()
@@ -91,8 +103,7 @@ func (x *chromeExport) exec(p *timeline.Process, e *timeline.Exec) {
 	if e.Exe != nil {
 		a.text("exe", e.Exe.Path)
 	}
-	a.texts("argv", e.Argv)
-	a.bool("argv_cut", e.ArgvCut)
+	describeArgv(a, e.Argv, e.ArgvCut)
 	x.w.instant(x.tracks.of(firstThread(p, e.Time)), e.Time, "exec "+baseName(e.Name), scopeThread, a)
 }
 

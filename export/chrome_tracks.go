@@ -11,10 +11,10 @@ import (
 // Ids of tracks that stand for no task. The kernel's own ids end at 4,194,304 (PID_MAX_LIMIT), and
 // Perfetto takes the ids of threads for unique in the whole trace, and 0 for the idle task.
 const (
-	maxTaskID    = 1 << 22
-	cpuGroupID   = 1 << 23
-	kernelID     = cpuGroupID + 1<<20 // kernel threads are shown as one process
-	firstAliasID = 1 << 24
+	maxTaskID     = 1 << 22
+	cpuGroupID    = 1 << 23
+	kernelGroupID = cpuGroupID + 1<<20 // kernel threads are shown as one process
+	firstAliasID  = 1 << 24
 )
 
 var cpuGroup = chromeTrack{pid: cpuGroupID, tid: cpuGroupID}
@@ -39,7 +39,7 @@ func newChromeTracks(tl *timeline.Timeline) *chromeTracks {
 	for i, p := range tl.Processes {
 		switch {
 		case p.Kernel:
-			pids[p] = kernelID
+			pids[p] = kernelGroupID
 		case p.Incarnation > 0 || p.PID == 0 || p.PID > maxTaskID:
 			pids[p] = firstAliasID + uint32(len(tl.Threads)+i)
 		default:
@@ -138,7 +138,7 @@ func (x *chromeExport) nameTracks(tl *timeline.Timeline) {
 	for i, p := range tl.Processes {
 		if p.Kernel && !kernel {
 			kernel = true
-			x.nameProcess(chromeTrack{pid: kernelID, tid: kernelID}, "kernel threads", sortKernel)
+			x.nameProcess(chromeTrack{pid: kernelGroupID, tid: kernelGroupID}, "kernel threads", sortKernel)
 		}
 		for j, th := range p.Threads {
 			track := x.tracks.of(th)

@@ -24,9 +24,23 @@ var Formats = []Format{
 	{
 		Name:        "chrome",
 		Ending:      ".chrome.json",
-		Description: "Chrome's trace events (JSON), for ui.perfetto.dev and chrome://tracing",
+		Description: "trace events as JSON for ui.perfetto.dev, chrome://tracing",
 		Large:       "ui.perfetto.dev opens it slowly, chrome://tracing may not open it",
 		Write:       writeChrome,
+	},
+	{
+		Name:        "perf",
+		Ending:      ".perf.data",
+		Description: "perf.data for perf report, perf script and perf sched",
+		Large:       "perf report takes a minute for each GB",
+		Write:       writePerf,
+	},
+	{
+		Name:        "perf-samples",
+		Ending:      ".samples.perf.data",
+		Description: "perf.data without tracepoints, for hotspot and others that can't read those",
+		Large:       "hotspot keeps all of it in memory",
+		Write:       writePerfSamples,
 	},
 }
 

@@ -14,16 +14,21 @@ func newDumpCommand() *cobra.Command {
 
   SECONDS [CPU] PID/TID EVENT FIELD=VALUE...
 
-Times are seconds from boot. "1234" is short for a process and its first thread, "?/1240" a thread whose
-process is not known. The header comes first and the trailer last, as JSON.`,
+Times are seconds from boot. "1234" is short for a process and its first thread,
+"?/1240" a thread whose process is not known. The header comes first and the
+trailer last, as JSON.`,
 		Example: `  bootscope dump t.bst | grep ' open '
   ssh board cat boot.bst | bootscope dump -`,
 		Args: oneTrace,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.OutOrStdout()
-			return readTrace(cmd, args[0], isTerminal(out), func(source tracefile.Source) error {
+			source, err := readTrace(cmd, args[0], isTerminal(out), func(source tracefile.Source) error {
 				return tracefile.WriteText(out, source)
 			})
+			if err == nil {
+				warnIncomplete(cmd.ErrOrStderr(), args[0], source)
+			}
+			return err
 		},
 	}
 }

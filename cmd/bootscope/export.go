@@ -35,24 +35,28 @@ func newExportCommand() *cobra.Command {
 			return exportTrace(cmd, args[0], format, out, force)
 		},
 	}
-	cmd.Flags().StringVarP(&formatName, "format", "f", "", "format to write: "+strings.Join(export.Names(), ", "))
-	cmd.Flags().StringVarP(&out, "output", "o", "", "output `file`, - for standard output (default: FILE with the format's ending)")
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite the output file")
+	cmd.Flags().StringVarP(&formatName, "format", "f", "", "`FORMAT` to write: "+strings.Join(export.Names(), ", "))
+	cmd.Flags().StringVarP(&out, "output", "o", "", "`OUT` to write, - is standard output\n(default: FILE with the format's ending)")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite OUT")
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(export.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func exportTrace(cmd *cobra.Command, name string, format *export.Format, out string, force bool) error {
-	return readTrace(cmd, name, out == "-" && isTerminal(cmd.OutOrStdout()), func(source tracefile.Source) error {
-		size, err := writeOutput(out, force, func(w io.Writer) error { return format.Write(w, source) })
-		if err != nil {
-			return fmt.Errorf("exporting %s to %s: %w", name, out, err)
-		}
-		if size >= largeOutput {
-			fmt.Fprintf(cmd.ErrOrStderr(), "bootscope: %s has %.0f MB: %s\n", out, float64(size)/1e6, format.Large)
-		}
-		return nil
+	var size int64
+	fills := out == "-" && isTerminal(cmd.OutOrStdout())
+	source, err := readTrace(cmd, name, fills, func(source tracefile.Source) (err error) {
+		size, err = writeOutput(out, force, func(w io.Writer) error { return format.Write(w, source) })
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	warnIncomplete(cmd.ErrOrStderr(), name, source)
+	if size >= largeOutput {
+		fmt.Fprintf(cmd.ErrOrStderr(), "bootscope: %s has %.0f MB: %s\n", out, float64(size)/1e6, format.Large)
+	}
+	return nil
 }
 
 // defaultOutput is the input's name with the format's ending: t.bst becomes t.chrome.json.

@@ -68,13 +68,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// goldenName is a command line as a file's name: "report --top 5 t.bst" is report_top_5.
-func goldenName(args []string) string {
-	var words []string
-	for _, a := range args {
-		if a = strings.Trim(a, "-"); a != "" && !strings.HasSuffix(a, ".bst") {
-			words = append(words, strings.ReplaceAll(a, "/", "_"))
-		}
-	}
-	return strings.Join(words, "_")
+// goldenName is a command line as a file's name: "report --top 5 story.bst" is report_top_5_story.
+func goldenName(line string) string {
+	return strings.NewReplacer(" --", "_", "--", "", " ", "_", ".bst", "").Replace(line)
 }

@@ -28,8 +28,9 @@ func newRootCommand(began *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bootscope",
 		Short: "Say where the time of a boot, or of a command, went",
-		Long: `bootscope records what a Linux machine does, from its first user-space instruction on, and says where
-the time went: by process, by systemd unit, and by the Python file that was being imported.`,
+		Long: `bootscope records what a Linux machine does, from its first user-space
+instruction on, and says where the time went: by process, by systemd unit, and
+by the Python file that was being imported.`,
 		Example: `  bootscope record -o t.bst -- python3 -c 'import asyncio'
   bootscope report t.bst
   bootscope export t.bst --format chrome`,
@@ -42,7 +43,7 @@ the time went: by process, by systemd unit, and by the Python file that was bein
 		RunE:                       func(*cobra.Command, []string) error { return usagef("no subcommand given") },
 	}
 	root.SetVersionTemplate("bootscope {{.Version}}\n")
-	root.AddCommand(newRecordCommand(), newExportCommand(), newDumpCommand())
+	root.AddCommand(newRecordCommand(), newReportCommand(), newExportCommand(), newDumpCommand())
 	for _, c := range root.Commands() {
 		work := c.RunE
 		c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -24,31 +24,25 @@ func oneTrace(cmd *cobra.Command, args []string) error {
 }
 
 // readTrace opens a trace and gives it to work, with progress on the terminal unless work itself fills
-// that while it reads. Afterwards it says what of the trace could not be read, or it would be taken for
-// whole.
-func readTrace(cmd *cobra.Command, name string, fills bool, work func(tracefile.Source) error) error {
+// that while it reads.
+func readTrace(cmd *cobra.Command, name string, fills bool, work func(tracefile.Source) error) (tracefile.Source, error) {
 	file, err := tracefile.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer file.Close()
 	p := newProgress(cmd.ErrOrStderr(), name, file)
 	if fills {
 		p.w = nil
 	}
-	err = work(p)
-	p.clear()
-	if err != nil {
-		return err
-	}
-	warnIncomplete(cmd.ErrOrStderr(), name, file)
-	return nil
+	defer p.clear()
+	return file, work(p)
 }
 
 // maxWarnings is how many damaged places are told one by one.
 const maxWarnings = 5
 
-// warnIncomplete says what is missing from a trace.
+// warnIncomplete says what is missing from a trace that was read, or the output would be taken for whole.
 func warnIncomplete(w io.Writer, name string, source tracefile.Source) {
 	problems := source.Problems()
 	for i, p := range problems {

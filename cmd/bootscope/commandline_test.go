@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/bootscope/bootscope/tracer/tracefile"
+)
+
+// offset of a damaged place: it moves with every new field of an event, since the header lists them.
+var offset = regexp.MustCompile(`offset \d+`)
+
+// TestOutput compares what each command line prints with a golden file named after it.
+func TestOutput(t *testing.T) {
+	dir := traces(t)
+	for _, line := range []string{
+		"--help",
+		"report --help",
+		"export --help",
+		"dump --help",
+		"report story.bst",
+		"report --top 1 story.bst",
+		"report --top 0 story.bst",
+		"report --json story.bst",
+		"report cut.bst",
+		"dump story.bst",
+		"dump cut.bst",
+	} {
+		t.Run(line, func(t *testing.T) {
+			r := bootscope(t, dir, nil, strings.Fields(line)...)
+			if r.status != 0 {
+				t.Errorf("status %d: %s", r.status, r.stderr)
+			}
+			golden(t, goldenName(line), offset.ReplaceAllString(r.stdout, "offset N"))
+			for _, text := range strings.Split(r.stdout, "\n") {
+				if strings.HasSuffix(line, "--help") && len(text) > 80 {
+					t.Errorf("over 80 columns: %s", text)
+				}
+			}
+		})
+	}
+}
+
+// TestErrors gives every command line that must fail, with its status and what it must say.
+func TestErrors(t *testing.T) {
+	dir := traces(t)
+	for _, tt := range []struct {
+		line   string
+		status int
+		stderr string
+	}{
+		{"", 2, "bootscope: no subcommand given\nSee bootscope --help.\n"},
+		{"reprot", 2, `bootscope: there is no subcommand "reprot": did you mean report?` + "\nSee bootscope --help.\n"},
+		{"--frobnicate", 2, "bootscope: unknown flag: --frobnicate\nSee bootscope --help.\n"},
+		{"report", 2, "bootscope: no trace given: name a file, or - for standard input\nSee bootscope report --help.\n"},
+		{"report a b", 2, `bootscope: one trace at a time: "b" is one too many` + "\nSee bootscope report --help.\n"},
+		{"report --top x story.bst", 2, `bootscope: invalid argument "x" for "--top"`},
+		{"report --top -1 story.bst", 2, "bootscope: --top -1: give a number of rows, or 0 for all\nSee bootscope report --help.\n"},
+		{"export story.bst", 2, `bootscope: --format "": the formats are chrome` + "\nSee bootscope export --help.\n"},
+		{"export story.bst --format elf", 2, `bootscope: --format "elf": the formats are chrome` + "\nSee bootscope export --help.\n"},
+		{"dump --json story.bst", 2, "bootscope: unknown flag: --json\nSee bootscope dump --help.\n"},
+
+		{"report missing.bst", 1, "bootscope: open missing.bst: no such file or directory\n"},
+		{"report .", 1, "bootscope: . is a directory, not a trace\n"},
+		{"report empty.bst", 1, "bootscope: empty.bst is empty\n"},
+		{"dump foreign.bst", 1, "bootscope: foreign.bst is not a bootscope trace: it begins with \"\\x7fELF"},
+		{"export --format chrome foreign.bst", 1, "bootscope: foreign.bst is not a bootscope trace"},
+		{"report stub.bst", 1, "bootscope: stub.bst is damaged: its header, which should be at offset 24"},
+		{"report future.bst", 1, "bootscope: future.bst was written by a newer bootscope (format 99"},
+		{"export --format chrome -o taken.json story.bst", 1, "bootscope: taken.json exists: give another name, or --force to overwrite it\n"},
+		{"export --format chrome -o no/such/dir.json story.bst", 1, "bootscope: cannot create no/such/dir.json: "},
+	} {
+		t.Run(tt.line, func(t *testing.T) {
+			r := bootscope(t, dir, nil, strings.Fields(tt.line)...)
+			if r.status != tt.status {
+				t.Errorf("status %d, want %d", r.status, tt.status)
+			}
+			if !strings.HasPrefix(r.stderr, tt.stderr) {
+				t.Errorf("stderr %q, want %q", r.stderr, tt.stderr)
+			}
+			if r.stdout != "" {
+				t.Errorf("stdout has %q", r.stdout)
+			}
+		})
+	}
+}
+
+// traces makes a directory with a good trace and with bad ones.
+func traces(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	source := story(t)
+	var b bytes.Buffer
+	if err := tracefile.WriteBinary(&b, source); err != nil {
+		t.Fatal(err)
+	}
+	whole := b.Bytes()
+	files := map[string][]byte{
+		"story.bst":   whole,
+		"cut.bst":     whole[:len(whole)-10], // within the trailer
+		"stub.bst":    whole[:40],            // within the header
+		"empty.bst":   nil,
+		"foreign.bst": []byte("\x7fELF\x02\x01\x01\x00 and more"),
+		"future.bst":  future(whole),
+		"taken.json":  []byte("precious"),
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// future is a trace as version 99 would write it. The place of the version and of the checksum of the
+// first 20 bytes never changes.
+func future(trace []byte) []byte {
+	b := bytes.Clone(trace)
+	binary.LittleEndian.PutUint16(b[8:], 99)
+	binary.LittleEndian.PutUint32(b[20:], crc32.Checksum(b[:20], crc32.MakeTable(crc32.Castagnoli)))
+	return b
+}
+
+func story(t *testing.T) *tracefile.Text {
+	t.Helper()
+	const file = "../../testdata/story.txt"
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	source, err := tracefile.ParseText(file, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
