@@ -19,6 +19,7 @@
 #include "sched.h"
 #include "scratch.h"
 #include "file.h"
+#include "syscalls.h"
 #include "open.h"
 #include "perf.h"
 #include "pagecache.h"
@@ -223,103 +224,136 @@ int process_rename(__u64 *ctx)
 	return 0;
 }
 
-/* ---- open ---- */
+/* ---- system calls that returned: open, sync, socket ---- */
 
-/* What names the call's file: itself if it was opened, else the directory that its name starts from. */
-static __always_inline void find_path(struct open_call *call, struct path *path)
+/* What names the open's file: itself if it was opened, else the directory that its name starts from. */
+static __always_inline void find_path(struct open_call *open, struct path *path)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct file *file = 0;
 	__u8 first = 0;
 
-	path->mnt = 0;
-	path->dentry = 0;
-	if (call->result >= 0) {
-		file = descriptor_file(task, call->result);
+	if (open->result >= 0) {
+		file = descriptor_file(task, open->result);
 	} else {
-		bpf_probe_read_user(&first, sizeof(first), call->name);
+		bpf_probe_read_user(&first, sizeof(first), open->name);
 		if (first == '/')
 			return;
-		if (call->dirfd == AT_FDCWD) {
+		if (open->dirfd == AT_FDCWD) {
 			path->mnt = BPF_CORE_READ(task, fs, pwd.mnt);
 			path->dentry = BPF_CORE_READ(task, fs, pwd.dentry);
 			return;
 		}
-		file = descriptor_file(task, call->dirfd);
+		file = descriptor_file(task, open->dirfd);
 	}
 	if (file)
 		file_path(file, path);
 }
 
-static __always_inline void send_open(struct open_call *call)
+static __always_inline void send_open(struct finished_call *call)
 {
+	struct open_call open = {};
 	struct event_open event;
-	struct path path;
+	struct path path = {};
 	file_id id;
 
-	find_path(call, &path);
+	read_open_call(&open, call);
+	find_path(&open, &path);
 	id = name_path(&path, PROBE_OPEN);
-	if (call->result < 0 || !id) {
-		send_open_by_name(call, id);
+	if (open.result < 0 || !id) {
+		send_open_by_name(&open, id);
 		return;
 	}
-	fill_open(&event, call);
+	fill_open(&event, &open);
 	event.file = id;
 	emit(PROBE_OPEN, &event, sizeof(event));
 }
 
-/* First choice: do_sys_openat2 serves open, openat, openat2 and creat, of 32-bit callers too (5.6). */
-SEC("fexit/do_sys_openat2")
-int open_fexit(__u64 *ctx)
+static __always_inline void send_core_sync(struct finished_call *call)
 {
-	struct user_registers regs;
-	struct open_call call = {};
+	int fd = sync_descriptor(call);
+	struct path path = {};
+	struct file *file;
 
-	if (!read_registers(&regs))
+	if (fd >= 0) {
+		file = descriptor_file((void *)bpf_get_current_task(), fd);
+		if (file)
+			file_path(file, &path);
+	}
+	send_sync(call, fd, name_path(&path, PROBE_SYNC));
+}
+
+/* A function that only the wanted system calls end in has returned. */
+static __always_inline int call_returned(__u32 want, long result)
+{
+	struct finished_call call;
+	__u32 class;
+
+	if (!read_registers(&call.regs))
 		return 0;
-	call.dirfd = ctx[0];
-	call.name = (void *)ctx[1];
-	call.flags = BPF_CORE_READ((struct open_how *)ctx[2], flags);
-	call.result = ctx[3];
-	call.user_sp = REG_SP(&regs);
-	call.compat = REG_IS_COMPAT(&regs);
-	send_open(&call);
+	decode_call(&call, result);
+	class = class_of(call.nr, call.compat) & want;
+	if (class == WANT_OPEN)
+		send_open(&call);
+	else if (class == WANT_SYNC)
+		send_core_sync(&call);
+	else if (class == WANT_SOCKET)
+		send_socket(&call);
 	return 0;
 }
+
+/* Everywhere: every system call's end. What is not wanted leaves after a few loads. */
+SEC("tp_btf/sys_exit")
+int sys_exit(__u64 *ctx)
+{
+	struct pt_regs *saved = (void *)ctx[0];
+	__u32 class = class_of(REG_SYSCALL(saved), REG_IS_COMPAT(saved)) & sys_exit_wants;
+	struct finished_call call;
+
+	if (!class)
+		return 0;
+	bpf_probe_read_kernel(&call.regs, sizeof(call.regs), saved);
+	decode_call(&call, ctx[1]);
+	if (class == WANT_OPEN)
+		send_open(&call);
+	else if (class == WANT_SYNC)
+		send_core_sync(&call);
+	else
+		send_socket(&call);
+	return 0;
+}
+
+/* First choice: do_sys_openat2 serves open, openat, openat2 and creat, of 32-bit callers too (5.6). */
+SEC("fexit/do_sys_openat2")
+int open_fexit(__u64 *ctx) { return call_returned(WANT_OPEN, ctx[3]); }
 
 /* A return probe has no arguments; the saved registers of the system call still do. */
 SEC("kretprobe/do_sys_openat2")
-int open_kretprobe(struct user_registers *ctx)
-{
-	struct user_registers regs;
-	struct open_call call;
+int open_kretprobe(struct user_registers *ctx) { return call_returned(WANT_OPEN, REG_RESULT(ctx)); }
 
-	if (!read_registers(&regs))
-		return 0;
-	if (!is_open_call(REG_SYSCALL(&regs), REG_IS_COMPAT(&regs)))
-		return 0;
-	read_open_call(&call, &regs, REG_SYSCALL(&regs), REG_IS_COMPAT(&regs), REG_RESULT(ctx));
-	send_open(&call);
-	return 0;
-}
+SEC("fexit/vfs_fsync_range")
+int fsync_fexit(__u64 *ctx) { return call_returned(WANT_SYNC, (int)ctx[4]); }
 
-/* Everywhere: every system call's end. What is not an open leaves after two loads. */
-SEC("tp_btf/sys_exit")
-int open_sys_exit(__u64 *ctx)
-{
-	struct pt_regs *saved = (void *)ctx[0];
-	int nr = REG_SYSCALL(saved);
-	int compat = REG_IS_COMPAT(saved);
-	struct user_registers regs;
-	struct open_call call;
+SEC("fexit/sync_filesystem")
+int syncfs_fexit(__u64 *ctx) { return call_returned(WANT_SYNC, (int)ctx[1]); }
 
-	if (!is_open_call(nr, compat))
-		return 0;
-	bpf_probe_read_kernel(&regs, sizeof(regs), saved);
-	read_open_call(&call, &regs, nr, compat, ctx[1]);
-	send_open(&call);
-	return 0;
-}
+SEC("fexit/ksys_sync")
+int sync_fexit(__u64 *ctx) { return call_returned(WANT_SYNC, 0); }
+
+SEC("kretprobe")
+int sync_kretprobe(struct user_registers *ctx) { return call_returned(WANT_SYNC, (int)REG_RESULT(ctx)); }
+
+SEC("fexit/__sys_connect")
+int connect_fexit(__u64 *ctx) { return call_returned(WANT_SOCKET, (int)ctx[3]); }
+
+SEC("fexit/__sys_bind")
+int bind_fexit(__u64 *ctx) { return call_returned(WANT_SOCKET, (int)ctx[3]); }
+
+SEC("fexit/__sys_listen")
+int listen_fexit(__u64 *ctx) { return call_returned(WANT_SOCKET, (int)ctx[2]); }
+
+SEC("kretprobe")
+int socket_kretprobe(struct user_registers *ctx) { return call_returned(WANT_SOCKET, (int)REG_RESULT(ctx)); }
 
 /* ---- perf events: faults and samples ---- */
 
@@ -430,7 +464,7 @@ int page_added(void *ctx)
 
 	find_caller(&caller);
 	pages_came(ctx, &caller);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 /*
@@ -448,11 +482,11 @@ int page_deleted(void *ctx)
 	if (!by_reclaim) {
 		find_caller(&caller);
 		if (caller.syscall != NR_WRITE /* to drop_caches */ && caller.syscall != NR_FADVISE64)
-			return 0;
+			return LEAVE_TO_OTHERS;
 	}
 	read_pages(&pages, ctx);
 	note_evicted(&pages, !by_reclaim);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 /* ---- reclaim ---- */
@@ -482,26 +516,26 @@ SEC("tracepoint/vmscan/mm_vmscan_memcg_reclaim_begin")
 int memcg_reclaim_begin(void *ctx)
 {
 	send_reclaim(RECLAIM_BEGIN, RECLAIM_MEMCG, 0);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/vmscan/mm_vmscan_memcg_reclaim_end")
 int memcg_reclaim_end(void *ctx)
 {
 	send_reclaim(RECLAIM_END, RECLAIM_MEMCG, FIELD(__u64, ctx, offsets.reclaim_pages));
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/vmscan/mm_vmscan_direct_reclaim_begin")
 int direct_reclaim_begin(void *ctx)
 {
 	send_reclaim(RECLAIM_BEGIN, RECLAIM_GLOBAL, 0);
-	return 0;
+	return LEAVE_TO_OTHERS;
 }
 
 SEC("tracepoint/vmscan/mm_vmscan_direct_reclaim_end")
 int direct_reclaim_end(void *ctx)
 {
 	send_reclaim(RECLAIM_END, RECLAIM_GLOBAL, FIELD(__u64, ctx, offsets.reclaim_pages));
-	return 0;
+	return LEAVE_TO_OTHERS;
 }

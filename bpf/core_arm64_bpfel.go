@@ -123,17 +123,20 @@ const (
 	CoreMapReadRuns            = "read_runs"
 	CoreMapSchedRings          = "sched_rings"
 	CoreMapScratches           = "scratches"
+	CoreProgBindFexit          = "bind_fexit"
 	CoreProgCgroupAttach       = "cgroup_attach"
 	CoreProgCgroupMade         = "cgroup_made"
+	CoreProgConnectFexit       = "connect_fexit"
 	CoreProgCpufreq            = "cpufreq"
 	CoreProgDirectReclaimBegin = "direct_reclaim_begin"
 	CoreProgDirectReclaimEnd   = "direct_reclaim_end"
 	CoreProgFault              = "fault"
+	CoreProgFsyncFexit         = "fsync_fexit"
+	CoreProgListenFexit        = "listen_fexit"
 	CoreProgMemcgReclaimBegin  = "memcg_reclaim_begin"
 	CoreProgMemcgReclaimEnd    = "memcg_reclaim_end"
 	CoreProgOpenFexit          = "open_fexit"
 	CoreProgOpenKretprobe      = "open_kretprobe"
-	CoreProgOpenSysExit        = "open_sys_exit"
 	CoreProgPageAdded          = "page_added"
 	CoreProgPageDeleted        = "page_deleted"
 	CoreProgProcessExec        = "process_exec"
@@ -143,12 +146,18 @@ const (
 	CoreProgSample             = "sample"
 	CoreProgSchedSwitch        = "sched_switch"
 	CoreProgSchedWaking        = "sched_waking"
+	CoreProgSocketKretprobe    = "socket_kretprobe"
+	CoreProgSyncFexit          = "sync_fexit"
+	CoreProgSyncKretprobe      = "sync_kretprobe"
+	CoreProgSyncfsFexit        = "syncfs_fexit"
+	CoreProgSysExit            = "sys_exit"
 	CoreVarHasTaskPtRegs       = "has_task_pt_regs"
 	CoreVarOffsets             = "offsets"
 	CoreVarPathEpoch           = "path_epoch"
 	CoreVarReaderWoken         = "reader_woken"
 	CoreVarSignalFromSched     = "signal_from_sched"
 	CoreVarSwitchStateArg      = "switch_state_arg"
+	CoreVarSysExitWants        = "sys_exit_wants"
 	CoreVarThreadSize          = "thread_size"
 	CoreVarWakeReaderAt        = "wake_reader_at"
 	CoreVarWantArgs            = "want_args"
@@ -196,17 +205,20 @@ type CoreSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CoreProgramSpecs struct {
+	BindFexit          *ebpf.ProgramSpec `ebpf:"bind_fexit"`
 	CgroupAttach       *ebpf.ProgramSpec `ebpf:"cgroup_attach"`
 	CgroupMade         *ebpf.ProgramSpec `ebpf:"cgroup_made"`
+	ConnectFexit       *ebpf.ProgramSpec `ebpf:"connect_fexit"`
 	Cpufreq            *ebpf.ProgramSpec `ebpf:"cpufreq"`
 	DirectReclaimBegin *ebpf.ProgramSpec `ebpf:"direct_reclaim_begin"`
 	DirectReclaimEnd   *ebpf.ProgramSpec `ebpf:"direct_reclaim_end"`
 	Fault              *ebpf.ProgramSpec `ebpf:"fault"`
+	FsyncFexit         *ebpf.ProgramSpec `ebpf:"fsync_fexit"`
+	ListenFexit        *ebpf.ProgramSpec `ebpf:"listen_fexit"`
 	MemcgReclaimBegin  *ebpf.ProgramSpec `ebpf:"memcg_reclaim_begin"`
 	MemcgReclaimEnd    *ebpf.ProgramSpec `ebpf:"memcg_reclaim_end"`
 	OpenFexit          *ebpf.ProgramSpec `ebpf:"open_fexit"`
 	OpenKretprobe      *ebpf.ProgramSpec `ebpf:"open_kretprobe"`
-	OpenSysExit        *ebpf.ProgramSpec `ebpf:"open_sys_exit"`
 	PageAdded          *ebpf.ProgramSpec `ebpf:"page_added"`
 	PageDeleted        *ebpf.ProgramSpec `ebpf:"page_deleted"`
 	ProcessExec        *ebpf.ProgramSpec `ebpf:"process_exec"`
@@ -216,6 +228,11 @@ type CoreProgramSpecs struct {
 	Sample             *ebpf.ProgramSpec `ebpf:"sample"`
 	SchedSwitch        *ebpf.ProgramSpec `ebpf:"sched_switch"`
 	SchedWaking        *ebpf.ProgramSpec `ebpf:"sched_waking"`
+	SocketKretprobe    *ebpf.ProgramSpec `ebpf:"socket_kretprobe"`
+	SyncFexit          *ebpf.ProgramSpec `ebpf:"sync_fexit"`
+	SyncKretprobe      *ebpf.ProgramSpec `ebpf:"sync_kretprobe"`
+	SyncfsFexit        *ebpf.ProgramSpec `ebpf:"syncfs_fexit"`
+	SysExit            *ebpf.ProgramSpec `ebpf:"sys_exit"`
 }
 
 // CoreMapSpecs contains maps before they are loaded into the kernel.
@@ -241,6 +258,7 @@ type CoreVariableSpecs struct {
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
 	SignalFromSched *ebpf.VariableSpec `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.VariableSpec `ebpf:"switch_state_arg"`
+	SysExitWants    *ebpf.VariableSpec `ebpf:"sys_exit_wants"`
 	ThreadSize      *ebpf.VariableSpec `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.VariableSpec `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.VariableSpec `ebpf:"want_args"`
@@ -297,6 +315,7 @@ type CoreVariables struct {
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`
 	SignalFromSched *ebpf.Variable `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.Variable `ebpf:"switch_state_arg"`
+	SysExitWants    *ebpf.Variable `ebpf:"sys_exit_wants"`
 	ThreadSize      *ebpf.Variable `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.Variable `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.Variable `ebpf:"want_args"`
@@ -306,17 +325,20 @@ type CoreVariables struct {
 //
 // It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CorePrograms struct {
+	BindFexit          *ebpf.Program `ebpf:"bind_fexit"`
 	CgroupAttach       *ebpf.Program `ebpf:"cgroup_attach"`
 	CgroupMade         *ebpf.Program `ebpf:"cgroup_made"`
+	ConnectFexit       *ebpf.Program `ebpf:"connect_fexit"`
 	Cpufreq            *ebpf.Program `ebpf:"cpufreq"`
 	DirectReclaimBegin *ebpf.Program `ebpf:"direct_reclaim_begin"`
 	DirectReclaimEnd   *ebpf.Program `ebpf:"direct_reclaim_end"`
 	Fault              *ebpf.Program `ebpf:"fault"`
+	FsyncFexit         *ebpf.Program `ebpf:"fsync_fexit"`
+	ListenFexit        *ebpf.Program `ebpf:"listen_fexit"`
 	MemcgReclaimBegin  *ebpf.Program `ebpf:"memcg_reclaim_begin"`
 	MemcgReclaimEnd    *ebpf.Program `ebpf:"memcg_reclaim_end"`
 	OpenFexit          *ebpf.Program `ebpf:"open_fexit"`
 	OpenKretprobe      *ebpf.Program `ebpf:"open_kretprobe"`
-	OpenSysExit        *ebpf.Program `ebpf:"open_sys_exit"`
 	PageAdded          *ebpf.Program `ebpf:"page_added"`
 	PageDeleted        *ebpf.Program `ebpf:"page_deleted"`
 	ProcessExec        *ebpf.Program `ebpf:"process_exec"`
@@ -326,21 +348,29 @@ type CorePrograms struct {
 	Sample             *ebpf.Program `ebpf:"sample"`
 	SchedSwitch        *ebpf.Program `ebpf:"sched_switch"`
 	SchedWaking        *ebpf.Program `ebpf:"sched_waking"`
+	SocketKretprobe    *ebpf.Program `ebpf:"socket_kretprobe"`
+	SyncFexit          *ebpf.Program `ebpf:"sync_fexit"`
+	SyncKretprobe      *ebpf.Program `ebpf:"sync_kretprobe"`
+	SyncfsFexit        *ebpf.Program `ebpf:"syncfs_fexit"`
+	SysExit            *ebpf.Program `ebpf:"sys_exit"`
 }
 
 func (p *CorePrograms) Close() error {
 	return _CoreClose(
+		p.BindFexit,
 		p.CgroupAttach,
 		p.CgroupMade,
+		p.ConnectFexit,
 		p.Cpufreq,
 		p.DirectReclaimBegin,
 		p.DirectReclaimEnd,
 		p.Fault,
+		p.FsyncFexit,
+		p.ListenFexit,
 		p.MemcgReclaimBegin,
 		p.MemcgReclaimEnd,
 		p.OpenFexit,
 		p.OpenKretprobe,
-		p.OpenSysExit,
 		p.PageAdded,
 		p.PageDeleted,
 		p.ProcessExec,
@@ -350,6 +380,11 @@ func (p *CorePrograms) Close() error {
 		p.Sample,
 		p.SchedSwitch,
 		p.SchedWaking,
+		p.SocketKretprobe,
+		p.SyncFexit,
+		p.SyncKretprobe,
+		p.SyncfsFexit,
+		p.SysExit,
 	)
 }
 

@@ -60,6 +60,8 @@ enum event_kind {
 	KIND_MAPPING = 18,
 	KIND_READ = 19,
 	KIND_RECLAIM = 20,
+	KIND_SYNC = 21,
+	KIND_SOCKET = 22,
 };
 
 /* A probe is what a user switches on or off and what losses are counted by. */
@@ -74,6 +76,8 @@ enum probe_id {
 	PROBE_MAPPING = 7,
 	PROBE_READ = 8,
 	PROBE_RECLAIM = 9,
+	PROBE_SYNC = 10,
+	PROBE_SOCKET = 11,
 	PROBE_COUNT,
 };
 
@@ -372,6 +376,41 @@ struct event_reclaim {
 };
 
 /*
+ * fsync(2), fdatasync(2), sync_file_range(2), msync(2), syncfs(2) or sync(2) returned. How long it took
+ * is in the switches of the task, which name the system call.
+ */
+struct event_sync {
+	struct event_header header;
+	file_id file;          /* 0 for sync and msync, and where it can't be seen */
+	descriptor fd;         /* -1 for sync and msync */
+	result_code result;
+	syscall_number syscall;
+	__u16 compat;          /* 1: the system call is from the 32-bit table */
+	__u32 reserved;
+};
+
+enum socket_call {
+	SOCKET_CONNECT = 0,
+	SOCKET_BIND = 1,
+	SOCKET_LISTEN = 2,
+};
+
+/*
+ * connect(2), bind(2) or listen(2) returned. Tail: the path of a Unix socket; one that begins with a
+ * NUL is abstract. A listen has no address: it is that of the bind of the same descriptor.
+ */
+struct event_socket {
+	struct event_header header;
+	descriptor fd;
+	result_code result;
+	__u16 call;            /* enum socket_call */
+	__u16 family;          /* AF_*: 1 Unix, 2 IPv4, 10 IPv6 */
+	__u16 port;
+	__u16 reserved;
+	__u8 ip[16];           /* IPv4 in the first four bytes */
+};
+
+/*
  * The ring buffer's value type: it keeps every struct and enum in the object's BTF, which is where
  * the generator finds them.
  */
@@ -397,6 +436,8 @@ union event {
 	struct event_mapping mapping;
 	struct event_read read;
 	struct event_reclaim reclaim;
+	struct event_sync sync;
+	struct event_socket socket;
 
 	enum event_kind kinds;
 	enum probe_id probes;
@@ -411,6 +452,7 @@ union event {
 	enum read_flags read_flags;
 	enum reclaim_phase reclaim_phases;
 	enum reclaim_kind reclaim_kinds;
+	enum socket_call socket_calls;
 };
 
 #endif

@@ -3,6 +3,12 @@
 #ifndef BOOTSCOPE_MAPS_H
 #define BOOTSCOPE_MAPS_H
 
+/*
+ * What programs on tracepoints return. With 0 the kernel would hide the event from everybody else who
+ * counts or records it by way of perf.
+ */
+#define LEAVE_TO_OTHERS 1
+
 /* Everything but sched events. The loader sets the size. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -16,17 +16,12 @@
 #include "maps.h"
 #include "sched.h"
 #include "scratch.h"
+#include "syscalls.h"
 #include "open.h"
 #include "perf.h"
 #include "pagecache.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-/*
- * What a program on a tracepoint returns. 0 would hide the event from everybody else who counts or
- * records it through perf (trace_call_bpf).
- */
-#define LEAVE_TO_OTHERS 1
 
 /* include/trace/events/sched.h: what the tracepoint makes of the state. */
 #define PRINTED_STATES 0xff
@@ -163,33 +158,33 @@ static __always_inline void send_args(struct user_registers *regs, int compat)
 	release_scratch(scratch);
 }
 
-static __always_inline int is_exec_call(int nr, int compat)
+static __always_inline void send_plain_open(struct finished_call *call)
 {
-	if (compat)
-		return nr == NR_COMPAT_EXECVE || nr == NR_COMPAT_EXECVEAT;
-	return nr == NR_EXECVE || nr == NR_EXECVEAT;
+	struct open_call open = {};
+
+	read_open_call(&open, call);
+	send_open_by_name(&open, 0);
 }
 
-/* One hook serves open and, for the arguments, exec. */
+/* Every system call's end. */
 SEC("raw_tp/sys_exit")
-int open_sys_exit(struct bpf_raw_tracepoint_args *ctx)
+int sys_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct user_registers *saved = (void *)ctx->args[0];
-	long result = ctx->args[1];
-	struct user_registers regs;
-	struct open_call call;
-	int nr, compat;
+	struct finished_call call;
+	__u32 class;
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), saved) != 0)
+	if (bpf_probe_read_kernel(&call.regs, sizeof(call.regs), (void *)ctx->args[0]) != 0)
 		return 0;
-	nr = REG_SYSCALL(&regs);
-	compat = REG_IS_COMPAT(&regs);
-	if (is_open_call(nr, compat)) {
-		read_open_call(&call, &regs, nr, compat, result);
-		send_open_by_name(&call, 0);
-	} else if (want_args && result == 0 && is_exec_call(nr, compat)) {
-		send_args(&regs, compat);
-	}
+	decode_call(&call, ctx->args[1]);
+	class = class_of(call.nr, call.compat) & sys_exit_wants;
+	if (class == WANT_OPEN)
+		send_plain_open(&call);
+	else if (class == WANT_SYNC)
+		send_sync(&call, sync_descriptor(&call), 0);
+	else if (class == WANT_SOCKET)
+		send_socket(&call);
+	else if (class == WANT_ARGS && want_args && call.result == 0)
+		send_args(&call.regs, call.compat);
 	return 0;
 }
 

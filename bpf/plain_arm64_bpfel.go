@@ -124,7 +124,6 @@ const (
 	PlainMapScratches       = "scratches"
 	PlainProgCpufreq        = "cpufreq"
 	PlainProgFault          = "fault"
-	PlainProgOpenSysExit    = "open_sys_exit"
 	PlainProgPageAdded      = "page_added"
 	PlainProgPageDeleted    = "page_deleted"
 	PlainProgProcessExec    = "process_exec"
@@ -134,11 +133,13 @@ const (
 	PlainProgSample         = "sample"
 	PlainProgSchedSwitch    = "sched_switch"
 	PlainProgSchedWaking    = "sched_waking"
+	PlainProgSysExit        = "sys_exit"
 	PlainVarHasTaskPtRegs   = "has_task_pt_regs"
 	PlainVarOffsets         = "offsets"
 	PlainVarReaderWoken     = "reader_woken"
 	PlainVarSignalFromSched = "signal_from_sched"
 	PlainVarSwitchStateArg  = "switch_state_arg"
+	PlainVarSysExitWants    = "sys_exit_wants"
 	PlainVarThreadSize      = "thread_size"
 	PlainVarWakeReaderAt    = "wake_reader_at"
 	PlainVarWantArgs        = "want_args"
@@ -188,7 +189,6 @@ type PlainSpecs struct {
 type PlainProgramSpecs struct {
 	Cpufreq       *ebpf.ProgramSpec `ebpf:"cpufreq"`
 	Fault         *ebpf.ProgramSpec `ebpf:"fault"`
-	OpenSysExit   *ebpf.ProgramSpec `ebpf:"open_sys_exit"`
 	PageAdded     *ebpf.ProgramSpec `ebpf:"page_added"`
 	PageDeleted   *ebpf.ProgramSpec `ebpf:"page_deleted"`
 	ProcessExec   *ebpf.ProgramSpec `ebpf:"process_exec"`
@@ -198,6 +198,7 @@ type PlainProgramSpecs struct {
 	Sample        *ebpf.ProgramSpec `ebpf:"sample"`
 	SchedSwitch   *ebpf.ProgramSpec `ebpf:"sched_switch"`
 	SchedWaking   *ebpf.ProgramSpec `ebpf:"sched_waking"`
+	SysExit       *ebpf.ProgramSpec `ebpf:"sys_exit"`
 }
 
 // PlainMapSpecs contains maps before they are loaded into the kernel.
@@ -221,6 +222,7 @@ type PlainVariableSpecs struct {
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
 	SignalFromSched *ebpf.VariableSpec `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.VariableSpec `ebpf:"switch_state_arg"`
+	SysExitWants    *ebpf.VariableSpec `ebpf:"sys_exit_wants"`
 	ThreadSize      *ebpf.VariableSpec `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.VariableSpec `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.VariableSpec `ebpf:"want_args"`
@@ -274,6 +276,7 @@ type PlainVariables struct {
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`
 	SignalFromSched *ebpf.Variable `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.Variable `ebpf:"switch_state_arg"`
+	SysExitWants    *ebpf.Variable `ebpf:"sys_exit_wants"`
 	ThreadSize      *ebpf.Variable `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.Variable `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.Variable `ebpf:"want_args"`
@@ -285,7 +288,6 @@ type PlainVariables struct {
 type PlainPrograms struct {
 	Cpufreq       *ebpf.Program `ebpf:"cpufreq"`
 	Fault         *ebpf.Program `ebpf:"fault"`
-	OpenSysExit   *ebpf.Program `ebpf:"open_sys_exit"`
 	PageAdded     *ebpf.Program `ebpf:"page_added"`
 	PageDeleted   *ebpf.Program `ebpf:"page_deleted"`
 	ProcessExec   *ebpf.Program `ebpf:"process_exec"`
@@ -295,13 +297,13 @@ type PlainPrograms struct {
 	Sample        *ebpf.Program `ebpf:"sample"`
 	SchedSwitch   *ebpf.Program `ebpf:"sched_switch"`
 	SchedWaking   *ebpf.Program `ebpf:"sched_waking"`
+	SysExit       *ebpf.Program `ebpf:"sys_exit"`
 }
 
 func (p *PlainPrograms) Close() error {
 	return _PlainClose(
 		p.Cpufreq,
 		p.Fault,
-		p.OpenSysExit,
 		p.PageAdded,
 		p.PageDeleted,
 		p.ProcessExec,
@@ -311,6 +313,7 @@ func (p *PlainPrograms) Close() error {
 		p.Sample,
 		p.SchedSwitch,
 		p.SchedWaking,
+		p.SysExit,
 	)
 }
 

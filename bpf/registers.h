@@ -36,19 +36,38 @@ struct perf_context {
 	__u64 addr;
 };
 
-#define NR_OPEN 2
-#define NR_CREAT 85
-#define NR_OPENAT 257
-#define NR_OPENAT2 437
-#define NR_EXECVE 59
-#define NR_EXECVEAT 322
+/* System calls: arch/x86/entry/syscalls/syscall_64.tbl and syscall_32.tbl */
 #define NR_WRITE 1
+#define NR_OPEN 2
+#define NR_MSYNC 26
+#define NR_CONNECT 42
+#define NR_BIND 49
+#define NR_LISTEN 50
+#define NR_EXECVE 59
+#define NR_FSYNC 74
+#define NR_FDATASYNC 75
+#define NR_CREAT 85
+#define NR_SYNC 162
 #define NR_FADVISE64 221
+#define NR_OPENAT 257
+#define NR_SYNC_FILE_RANGE 277
+#define NR_SYNCFS 306
+#define NR_EXECVEAT 322
+#define NR_OPENAT2 437
 #define NR_COMPAT_OPEN 5
 #define NR_COMPAT_CREAT 8
-#define NR_COMPAT_OPENAT 295
 #define NR_COMPAT_EXECVE 11
+#define NR_COMPAT_SYNC 36
+#define NR_COMPAT_FSYNC 118
+#define NR_COMPAT_MSYNC 144
+#define NR_COMPAT_FDATASYNC 148
+#define NR_COMPAT_OPENAT 295
+#define NR_COMPAT_SYNC_FILE_RANGE 314
+#define NR_COMPAT_SYNCFS 344
 #define NR_COMPAT_EXECVEAT 358
+#define NR_COMPAT_BIND 361
+#define NR_COMPAT_CONNECT 362
+#define NR_COMPAT_LISTEN 363
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -84,18 +103,40 @@ struct perf_context {
 	__u64 addr;
 };
 
-#define NR_OPEN (-2) /* arm64 has neither open nor creat */
-#define NR_CREAT (-2)
+/*
+ * System calls: include/uapi/asm-generic/unistd.h and arch/arm/tools/syscall.tbl. arm64 has neither
+ * open nor creat; their numbers are out of reach.
+ */
+#define NR_OPEN 510
+#define NR_CREAT 511
 #define NR_OPENAT 56
-#define NR_OPENAT2 437
-#define NR_EXECVE 221
-#define NR_EXECVEAT 281
 #define NR_WRITE 64
+#define NR_SYNC 81
+#define NR_FSYNC 82
+#define NR_FDATASYNC 83
+#define NR_SYNC_FILE_RANGE 84
+#define NR_BIND 200
+#define NR_LISTEN 201
+#define NR_CONNECT 203
+#define NR_EXECVE 221
 #define NR_FADVISE64 223
+#define NR_MSYNC 227
+#define NR_SYNCFS 267
+#define NR_EXECVEAT 281
+#define NR_OPENAT2 437
 #define NR_COMPAT_OPEN 5
 #define NR_COMPAT_CREAT 8
-#define NR_COMPAT_OPENAT 322
 #define NR_COMPAT_EXECVE 11
+#define NR_COMPAT_SYNC 36
+#define NR_COMPAT_FSYNC 118
+#define NR_COMPAT_MSYNC 144
+#define NR_COMPAT_FDATASYNC 148
+#define NR_COMPAT_BIND 282
+#define NR_COMPAT_CONNECT 283
+#define NR_COMPAT_LISTEN 284
+#define NR_COMPAT_OPENAT 322
+#define NR_COMPAT_SYNC_FILE_RANGE 341
+#define NR_COMPAT_SYNCFS 373
 #define NR_COMPAT_EXECVEAT 387
 
 #else

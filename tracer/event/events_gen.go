@@ -28,6 +28,8 @@ const (
 	KindMapping      Kind = 18
 	KindRead         Kind = 19
 	KindReclaim      Kind = 20
+	KindSync         Kind = 21
+	KindSocket       Kind = 22
 )
 
 var namesKind = map[Kind]string{
@@ -51,6 +53,8 @@ var namesKind = map[Kind]string{
 	18: "mapping",
 	19: "read",
 	20: "reclaim",
+	21: "sync",
+	22: "socket",
 }
 
 // String returns the name in lower case.
@@ -70,7 +74,9 @@ const (
 	ProbeMapping Probe = 7
 	ProbeRead    Probe = 8
 	ProbeReclaim Probe = 9
-	ProbeCount   Probe = 10
+	ProbeSync    Probe = 10
+	ProbeSocket  Probe = 11
+	ProbeCount   Probe = 12
 )
 
 var namesProbe = map[Probe]string{
@@ -84,7 +90,9 @@ var namesProbe = map[Probe]string{
 	7:  "mapping",
 	8:  "read",
 	9:  "reclaim",
-	10: "count",
+	10: "sync",
+	11: "socket",
+	12: "count",
 }
 
 // String returns the name in lower case.
@@ -256,6 +264,24 @@ var namesReclaimKind = map[ReclaimKind]string{
 
 // String returns the name in lower case.
 func (v ReclaimKind) String() string { return nameOr(namesReclaimKind[v], uint64(v)) }
+
+// SocketCall is enum socket_call of events.h.
+type SocketCall uint16
+
+const (
+	SocketConnect SocketCall = 0
+	SocketBind    SocketCall = 1
+	SocketListen  SocketCall = 2
+)
+
+var namesSocketCall = map[SocketCall]string{
+	0: "connect",
+	1: "bind",
+	2: "listen",
+}
+
+// String returns the name in lower case.
+func (v SocketCall) String() string { return nameOr(namesSocketCall[v], uint64(v)) }
 
 // Header begins every event.
 type Header struct {
@@ -889,7 +915,7 @@ func (e *Read) decode(fixed, tail []byte) {
 // Reclaim: The current task has to free memory itself before it goes on (direct reclaim).
 type Reclaim struct {
 	Header
-	Cgroup    uint64 // cgroup_id
+	Cgroup    uint64 // cgroup_id: whose memory it is charged to, in hierarchy
 	Pages     uint64 // event_count: at the end: how many were freed
 	Hierarchy uint32 // u32: as in a cgroup event
 	Phase     uint16 // u16: enum reclaim_phase
@@ -915,6 +941,77 @@ func (e *Reclaim) decode(fixed, tail []byte) {
 	e.Hierarchy = uint32(binary.LittleEndian.Uint32(fixed[40:]))
 	e.Phase = uint16(binary.LittleEndian.Uint16(fixed[44:]))
 	e.Kind = uint16(binary.LittleEndian.Uint16(fixed[46:]))
+}
+
+// Sync: fsync(2), fdatasync(2), sync_file_range(2), msync(2), syncfs(2) or sync(2) returned. How long it took is in the switches of the task, which name the system call.
+type Sync struct {
+	Header
+	File     uint64 // file_id: 0 for sync and msync, and where it can't be seen
+	Fd       int32  // descriptor: -1 for sync and msync
+	Result   int32  // result_code
+	Syscall  uint16 // syscall_number
+	Compat   uint16 // u16: 1: the system call is from the 32-bit table
+	Reserved uint32 // u32
+}
+
+// AppendTo implements Event.
+func (e *Sync) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.File))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Fd))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Result))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Syscall))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Compat))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Reserved))
+	return append(b, e.tail...)
+}
+
+func (e *Sync) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 48)
+	e.decodeHeader(fixed, tail)
+	e.File = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Fd = int32(binary.LittleEndian.Uint32(fixed[32:]))
+	e.Result = int32(binary.LittleEndian.Uint32(fixed[36:]))
+	e.Syscall = uint16(binary.LittleEndian.Uint16(fixed[40:]))
+	e.Compat = uint16(binary.LittleEndian.Uint16(fixed[42:]))
+	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[44:]))
+}
+
+// Socket: connect(2), bind(2) or listen(2) returned. Tail: the path of a Unix socket; one that begins with a NUL is abstract. A listen has no address: it is that of the bind of the same descriptor.
+type Socket struct {
+	Header
+	Fd       int32    // descriptor
+	Result   int32    // result_code
+	Call     uint16   // u16: enum socket_call
+	Family   uint16   // u16: AF_*: 1 Unix, 2 IPv4, 10 IPv6
+	Port     uint16   // u16
+	Reserved uint16   // u16
+	IP       [16]byte // u8: IPv4 in the first four bytes
+}
+
+// AppendTo implements Event.
+func (e *Socket) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Fd))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Result))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Call))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Family))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Port))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Reserved))
+	b = append(b, e.IP[:]...)
+	return append(b, e.tail...)
+}
+
+func (e *Socket) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 56)
+	e.decodeHeader(fixed, tail)
+	e.Fd = int32(binary.LittleEndian.Uint32(fixed[24:]))
+	e.Result = int32(binary.LittleEndian.Uint32(fixed[28:]))
+	e.Call = uint16(binary.LittleEndian.Uint16(fixed[32:]))
+	e.Family = uint16(binary.LittleEndian.Uint16(fixed[34:]))
+	e.Port = uint16(binary.LittleEndian.Uint16(fixed[36:]))
+	e.Reserved = uint16(binary.LittleEndian.Uint16(fixed[38:]))
+	copy(e.IP[:], fixed[40:56])
 }
 
 // New returns an empty event of a kind.
@@ -961,6 +1058,10 @@ func New(kind Kind) Event {
 		e = &Read{}
 	case KindReclaim:
 		e = &Reclaim{}
+	case KindSync:
+		e = &Sync{}
+	case KindSocket:
+		e = &Socket{}
 	default:
 		e = &Unknown{}
 	}
@@ -1226,10 +1327,39 @@ var Specs = []Spec{
 		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
-		{Name: "cgroup", Type: "cgroup_id", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "cgroup", Type: "cgroup_id", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "whose memory it is charged to, in hierarchy"},
 		{Name: "pages", Type: "event_count", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: "at the end: how many were freed"},
 		{Name: "hierarchy", Type: "u32", Offset: 40, Size: 4, Count: 0, Signed: false, Doc: "as in a cgroup event"},
 		{Name: "phase", Type: "u16", Offset: 44, Size: 2, Count: 0, Signed: false, Doc: "enum reclaim_phase"},
 		{Name: "kind", Type: "u16", Offset: 46, Size: 2, Count: 0, Signed: false, Doc: "enum reclaim_kind"},
+	}},
+	{Kind: KindSync, Name: "sync", Size: 48, Doc: "fsync(2), fdatasync(2), sync_file_range(2), msync(2), syncfs(2) or sync(2) returned. How long it took is in the switches of the task, which name the system call.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "file", Type: "file_id", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "0 for sync and msync, and where it can't be seen"},
+		{Name: "fd", Type: "descriptor", Offset: 32, Size: 4, Count: 0, Signed: true, Doc: "-1 for sync and msync"},
+		{Name: "result", Type: "result_code", Offset: 36, Size: 4, Count: 0, Signed: true, Doc: ""},
+		{Name: "syscall", Type: "syscall_number", Offset: 40, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "compat", Type: "u16", Offset: 42, Size: 2, Count: 0, Signed: false, Doc: "1: the system call is from the 32-bit table"},
+		{Name: "reserved", Type: "u32", Offset: 44, Size: 4, Count: 0, Signed: false, Doc: ""},
+	}},
+	{Kind: KindSocket, Name: "socket", Size: 56, Doc: "connect(2), bind(2) or listen(2) returned. Tail: the path of a Unix socket; one that begins with a NUL is abstract. A listen has no address: it is that of the bind of the same descriptor.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "fd", Type: "descriptor", Offset: 24, Size: 4, Count: 0, Signed: true, Doc: ""},
+		{Name: "result", Type: "result_code", Offset: 28, Size: 4, Count: 0, Signed: true, Doc: ""},
+		{Name: "call", Type: "u16", Offset: 32, Size: 2, Count: 0, Signed: false, Doc: "enum socket_call"},
+		{Name: "family", Type: "u16", Offset: 34, Size: 2, Count: 0, Signed: false, Doc: "AF_*: 1 Unix, 2 IPv4, 10 IPv6"},
+		{Name: "port", Type: "u16", Offset: 36, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "reserved", Type: "u16", Offset: 38, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "ip", Type: "u8", Offset: 40, Size: 1, Count: 16, Signed: false, Doc: "IPv4 in the first four bytes"},
 	}},
 }

@@ -72,20 +72,20 @@ func attachProbe(l *loader, p probe) ([]*attached, tracefile.ProbeStatus) {
 
 // attachWay attaches all programs of a way, or none.
 func attachWay(l *loader, p probe, w way) ([]*attached, error) {
-	var done []*attached
-	undo := func(err error) ([]*attached, error) {
-		closePrograms(done)
-		return nil, err
-	}
 	if w.needs != nil {
 		if err := w.needs.check(); err != nil {
 			return nil, err
 		}
 	}
+	var done []*attached
+	undo := func(err error) ([]*attached, error) {
+		closePrograms(done)
+		return nil, err
+	}
 	// Load all before the first is attached, so that they begin together.
 	for _, h := range w.programs {
 		a := &attached{probe: p.id, name: h.program}
-		if h.program != "" {
+		if h.program != "" && h.attach != attachSysExit {
 			var err error
 			if a.program, err = l.program(w.object, h.program); err != nil {
 				return undo(err)
@@ -94,9 +94,7 @@ func attachWay(l *loader, p probe, w way) ([]*attached, error) {
 		done = append(done, a)
 	}
 	for i, h := range w.programs {
-		links, err := attachHook(done[i].program, h, l.options)
-		done[i].links = links
-		if err != nil {
+		if err := l.attachHook(done[i], w.object, h); err != nil {
 			return undo(err)
 		}
 	}
@@ -110,43 +108,51 @@ func closePrograms(programs []*attached) {
 	}
 }
 
-func attachHook(program *ebpf.Program, h hook, options Options) ([]io.Closer, error) {
-	one := func(l link.Link, err error) ([]io.Closer, error) {
-		if err != nil {
-			return nil, err
-		}
-		return []io.Closer{l}, nil
-	}
+// attachHook attaches a program to its place, or places.
+func (l *loader) attachHook(a *attached, object objectKind, h hook) (err error) {
 	switch h.attach {
 	case attachTracing:
-		return one(link.AttachTracing(link.TracingOptions{Program: program}))
+		var tracing link.Link
+		tracing, err = link.AttachTracing(link.TracingOptions{Program: a.program})
+		a.add(tracing, err)
 	case attachKretprobe:
-		return one(link.Kretprobe(h.target, program, nil))
-	case attachRawTP:
-		return one(link.AttachRawTracepoint(link.RawTracepointOptions{Name: h.target, Program: program}))
-	case attachTracepoint:
-		return tracepointEvent(program, h.target)
-	case attachMappings:
-		reader, err := openMappings()
-		if err != nil {
-			return nil, err
+		for _, function := range strings.Split(h.target, ",") {
+			var probe link.Link
+			probe, err = link.Kretprobe(function, a.program, nil)
+			if a.add(probe, err); err != nil {
+				return err
+			}
 		}
-		return []io.Closer{reader}, nil
+	case attachTracepoint:
+		a.links, err = tracepointEvent(a.program, h.target)
+	case attachSysExit:
+		err = l.attachToSysExit(a, object, h.wants)
+	case attachMappings:
+		var reader *mappingReader
+		reader, err = openMappings()
+		a.add(reader, err)
 	case attachMajorFault:
-		return everyCPU(program, &unix.PerfEventAttr{
+		a.links, err = everyCPU(a.program, &unix.PerfEventAttr{
 			Type:   unix.PERF_TYPE_SOFTWARE,
 			Config: unix.PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 			Sample: 1,
 		})
 	case attachSample:
-		return everyCPU(program, &unix.PerfEventAttr{
+		a.links, err = everyCPU(a.program, &unix.PerfEventAttr{
 			Type:   unix.PERF_TYPE_SOFTWARE,
 			Config: unix.PERF_COUNT_SW_CPU_CLOCK,
-			Sample: uint64(options.SampleHz),
+			Sample: uint64(l.options.SampleHz),
 			Bits:   unix.PerfBitFreq,
 		})
 	}
-	return nil, fmt.Errorf("unknown way to attach %d", h.attach)
+	return err
+}
+
+// add keeps what detaches, if attaching went well.
+func (a *attached) add(link io.Closer, err error) {
+	if err == nil {
+		a.links = append(a.links, link)
+	}
 }
 
 // tracepointEvent runs the program at a tracepoint. The event of one CPU makes it run on all. It takes

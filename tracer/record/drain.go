@@ -120,13 +120,13 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	if err := r.drainMappings(); err != nil {
 		return err
 	}
-	end := system.BootTime()
+	r.ended = system.BootTime()
 	r.detach()
 	r.stats.stop()
 	if err := r.drainUntil(time.Now()); err != nil {
 		return err
 	}
-	if err := errors.Join(r.writeLastReads(end), r.writeLosses(), r.writeUntoldLosses(end)); err != nil {
+	if err := errors.Join(r.writeLastReads(r.ended), r.writeLosses(), r.writeUntoldLosses(r.ended)); err != nil {
 		return err
 	}
 	if err := r.writer.Event(system.ReadClocks(event.ClockAtEnd)); err != nil {
@@ -135,10 +135,10 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	if err := r.writer.Flush(); err != nil {
 		return err
 	}
-	recorded := end - r.start
+	recorded := r.ended - r.start
 	costs := programCosts(r.programs, r.stats.measured, recorded)
 	return r.writer.Close(&tracefile.Trailer{
-		End: end, Reason: reason, Programs: costs, ExitStatus: exitStatus,
+		End: r.ended, Reason: reason, Programs: costs, ExitStatus: exitStatus,
 		Lost: r.losses.total(r.rings, costs, r.probeOf()),
 		Self: selfCost(costs, recorded, r.start-r.began, uint64(r.writer.Size())),
 	})

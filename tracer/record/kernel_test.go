@@ -18,6 +18,9 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/bootscope/bootscope/tracer/record"
 )
@@ -129,6 +132,40 @@ func start(t *testing.T, cmd *exec.Cmd) (wait func() result) {
 		}
 		return result{status, stdout.String(), stderr.String()}
 	}
+}
+
+// startRecorder starts a recorder without a command, waits until it records, and returns what ends it.
+func startRecorder(t *testing.T, o record.Options) (stop func() result) {
+	t.Helper()
+	cmd := recorder(t, o)
+	wait := start(t, cmd)
+	partial(t, o.Output)
+	return func() result {
+		t.Helper()
+		cmd.Process.Signal(unix.SIGINT)
+		r := wait()
+		if r.status != 0 {
+			t.Fatalf("the recorder ended with status %d after SIGINT:\n%s", r.status, r.stderr)
+		}
+		return r
+	}
+}
+
+// partial waits until a recorder has written a header, and returns the name of its unfinished file. It
+// does so when everything is attached.
+func partial(t *testing.T, output string) string {
+	t.Helper()
+	for range 1000 {
+		names, _ := filepath.Glob(output + ".partial-*")
+		if len(names) == 1 {
+			if info, err := os.Stat(names[0]); err == nil && info.Size() > 100 {
+				return names[0]
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("no recorder has begun to write %s for 10 s", output)
+	return ""
 }
 
 // runWhole records a command that must succeed and reads the trace, which must be whole.

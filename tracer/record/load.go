@@ -17,11 +17,11 @@ import (
 
 // A loader loads single programs of the two objects around one set of maps.
 type loader struct {
-	kernel  kernelFeatures
-	options Options
-	shared  map[string]*ebpf.Map // the maps that both objects have
-	objects [2]*object
-	tracefs string
+	kernel   kernelFeatures
+	options  Options
+	shared   map[string]*ebpf.Map // the maps that both objects have
+	objects  [2]*object
+	sysExits [2]*sysExit // by object, where in use
 }
 
 // An object is a BPF object whose maps exist and whose programs can be loaded one by one.

@@ -33,6 +33,7 @@ type recorder struct {
 	stats    statsWindow
 	began    uint64 // when attaching began
 	start    uint64 // when it was done
+	ended    uint64 // when the programs were taken off
 	interval time.Duration
 	writer   *tracefile.Writer
 	flushAt  time.Time

@@ -7,14 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bootscope/bootscope/tracer/system"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
 // summary tells in a few lines what was recorded, for the end of a recording.
 func (r *recorder) summary(reason string) string {
 	var b strings.Builder
-	recorded := time.Duration(system.BootTime() - r.start)
+	recorded := time.Duration(r.ended - r.start)
 	fmt.Fprintf(&b, "%s: recorded %.1f s, %.1f MB written to %s", reason, recorded.Seconds(),
 		float64(r.writer.Size())/1e6, r.options.Output)
 	var lost uint64

@@ -22,7 +22,8 @@ type way struct {
 type hook struct {
 	program string // name in the object
 	attach  attachKind
-	target  string // tracepoint as group/name, or kernel function; "" where the program says it
+	target  string // tracepoint as group/name, or kernel functions, with commas; "" where the program says it
+	wants   uint32 // attachSysExit: what for
 }
 
 type objectKind int
@@ -37,7 +38,7 @@ type attachKind int
 const (
 	attachTracing    attachKind = iota // tp_btf, fentry, fexit
 	attachKretprobe                    // return of a kernel function
-	attachRawTP                        // raw tracepoint
+	attachSysExit                      // the program at every system call's end, which probes share
 	attachTracepoint                   // tracepoint
 	attachMajorFault                   // perf software event, on every CPU
 	attachSample                       // perf CPU clock, on every CPU
@@ -56,93 +57,130 @@ const plainNote = "no BTF: "
 var probes = []probe{
 	{event.ProbeProcess, []way{
 		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
-			{"process_fork", attachTracing, ""},
-			{"process_exec", attachTracing, ""},
-			{"process_exit", attachTracing, ""},
-			{"process_rename", attachTracing, ""},
+			{program: "process_fork", attach: attachTracing},
+			{program: "process_exec", attach: attachTracing},
+			{program: "process_exit", attach: attachTracing},
+			{program: "process_rename", attach: attachTracing},
 		}},
 		{via: "tracepoint", object: plainObject, status: tracefile.StatusLesser,
 			note: plainNote + "no exit codes, no counters at exit, paths of programs as the caller wrote them",
 			programs: []hook{
-				{"process_fork", attachTracepoint, "sched/sched_process_fork"},
-				{"process_exec", attachTracepoint, "sched/sched_process_exec"},
-				{"process_exit", attachTracepoint, "sched/sched_process_exit"},
-				{"process_rename", attachTracepoint, "task/task_rename"},
+				{program: "process_fork", attach: attachTracepoint, target: "sched/sched_process_fork"},
+				{program: "process_exec", attach: attachTracepoint, target: "sched/sched_process_exec"},
+				{program: "process_exit", attach: attachTracepoint, target: "sched/sched_process_exit"},
+				{program: "process_rename", attach: attachTracepoint, target: "task/task_rename"},
+				{program: "sys_exit", attach: attachSysExit, wants: wantArgs},
 			}},
 	}},
 	{event.ProbeCgroup, []way{
 		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
-			{"cgroup_made", attachTracing, ""},
-			{"cgroup_attach", attachTracing, ""},
+			{program: "cgroup_made", attach: attachTracing},
+			{program: "cgroup_attach", attach: attachTracing},
 		}},
 	}},
 	{event.ProbeOpen, []way{
 		{via: "fexit/do_sys_openat2", object: coreObject, status: tracefile.StatusOn, programs: []hook{
-			{"open_fexit", attachTracing, ""},
+			{program: "open_fexit", attach: attachTracing},
 		}},
 		{via: "kretprobe/do_sys_openat2", object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
-			{"open_kretprobe", attachKretprobe, "do_sys_openat2"},
+			{program: "open_kretprobe", attach: attachKretprobe, target: "do_sys_openat2"},
 		}},
-		{via: "tp_btf/sys_exit", object: coreObject, status: tracefile.StatusOn,
-			note:     "each system call of the machine takes the traced path, under 100 ns more",
-			programs: []hook{{"open_sys_exit", attachTracing, ""}}},
-		{via: "raw_tp/sys_exit", object: plainObject, status: tracefile.StatusLesser,
-			note:     plainNote + "names as the caller wrote them, no file identity",
-			programs: []hook{{"open_sys_exit", attachRawTP, "sys_exit"}}},
+		sysExitWay(wantOpen),
+		plainSysExitWay(wantOpen, "names as the caller wrote them, no file identity"),
+	}},
+	{event.ProbeSync, []way{
+		{via: "fexit/vfs_fsync_range", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+			{program: "fsync_fexit", attach: attachTracing},
+			{program: "syncfs_fexit", attach: attachTracing},
+			{program: "sync_fexit", attach: attachTracing},
+		}},
+		{via: "kretprobe/vfs_fsync_range", object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
+			{program: "sync_kretprobe", attach: attachKretprobe, target: "vfs_fsync_range,sync_filesystem,ksys_sync"},
+		}},
+		sysExitWay(wantSync),
+		plainSysExitWay(wantSync, "the file is known by its descriptor only"),
+	}},
+	{event.ProbeSocket, []way{
+		{via: "fexit/__sys_connect", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+			{program: "connect_fexit", attach: attachTracing},
+			{program: "bind_fexit", attach: attachTracing},
+			{program: "listen_fexit", attach: attachTracing},
+		}},
+		{via: "kretprobe/__sys_connect", object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
+			{program: "socket_kretprobe", attach: attachKretprobe, target: "__sys_connect,__sys_bind,__sys_listen"},
+		}},
+		sysExitWay(wantSocket),
+		plainSysExitWay(wantSocket, ""),
 	}},
 	{event.ProbeFault, []way{
 		{via: "perf/major-faults", object: coreObject, status: tracefile.StatusOn,
-			programs: []hook{{"fault", attachMajorFault, ""}}},
+			programs: []hook{{program: "fault", attach: attachMajorFault}}},
 		{via: "perf/major-faults", object: plainObject, status: tracefile.StatusOn,
-			programs: []hook{{"fault", attachMajorFault, ""}}},
+			programs: []hook{{program: "fault", attach: attachMajorFault}}},
 	}},
 	{event.ProbeCpufreq, []way{
 		{via: "tp_btf/cpu_frequency", object: coreObject, status: tracefile.StatusOn,
-			programs: []hook{{"cpufreq", attachTracing, ""}}},
+			programs: []hook{{program: "cpufreq", attach: attachTracing}}},
 		{via: "tracepoint/power/cpu_frequency", object: plainObject, status: tracefile.StatusOn,
-			programs: []hook{{"cpufreq", attachTracepoint, "power/cpu_frequency"}}},
+			programs: []hook{{program: "cpufreq", attach: attachTracepoint, target: "power/cpu_frequency"}}},
 	}},
 	{event.ProbeSample, []way{
 		{via: "perf/cpu-clock", object: coreObject, status: tracefile.StatusOn,
-			programs: []hook{{"sample", attachSample, ""}}},
+			programs: []hook{{program: "sample", attach: attachSample}}},
 		{via: "perf/cpu-clock", object: plainObject, status: tracefile.StatusLesser,
 			note:     plainNote + "no user stack pointer while in the kernel",
-			programs: []hook{{"sample", attachSample, ""}}},
+			programs: []hook{{program: "sample", attach: attachSample}}},
 	}},
 	{event.ProbeRead, []way{
 		{via: "tracepoint", object: coreObject, status: tracefile.StatusOn, programs: []hook{
-			{"page_added", attachTracepoint, "filemap/mm_filemap_add_to_page_cache"},
-			{"page_deleted", attachTracepoint, "filemap/mm_filemap_delete_from_page_cache"},
+			{program: "page_added", attach: attachTracepoint, target: "filemap/mm_filemap_add_to_page_cache"},
+			{program: "page_deleted", attach: attachTracepoint, target: "filemap/mm_filemap_delete_from_page_cache"},
 		}},
 		{via: "tracepoint", object: plainObject, status: tracefile.StatusLesser,
 			note: plainNote + "reads and writes, evictions and cut files are not told apart",
 			programs: []hook{
-				{"page_added", attachTracepoint, "filemap/mm_filemap_add_to_page_cache"},
-				{"page_deleted", attachTracepoint, "filemap/mm_filemap_delete_from_page_cache"},
+				{program: "page_added", attach: attachTracepoint, target: "filemap/mm_filemap_add_to_page_cache"},
+				{program: "page_deleted", attach: attachTracepoint, target: "filemap/mm_filemap_delete_from_page_cache"},
 			}},
 	}},
 	{event.ProbeReclaim, []way{
 		{via: "tracepoint", object: coreObject, status: tracefile.StatusOn, programs: []hook{
-			{"memcg_reclaim_begin", attachTracepoint, "vmscan/mm_vmscan_memcg_reclaim_begin"},
-			{"memcg_reclaim_end", attachTracepoint, "vmscan/mm_vmscan_memcg_reclaim_end"},
-			{"direct_reclaim_begin", attachTracepoint, "vmscan/mm_vmscan_direct_reclaim_begin"},
-			{"direct_reclaim_end", attachTracepoint, "vmscan/mm_vmscan_direct_reclaim_end"},
+			{program: "memcg_reclaim_begin", attach: attachTracepoint, target: "vmscan/mm_vmscan_memcg_reclaim_begin"},
+			{program: "memcg_reclaim_end", attach: attachTracepoint, target: "vmscan/mm_vmscan_memcg_reclaim_end"},
+			{program: "direct_reclaim_begin", attach: attachTracepoint, target: "vmscan/mm_vmscan_direct_reclaim_begin"},
+			{program: "direct_reclaim_end", attach: attachTracepoint, target: "vmscan/mm_vmscan_direct_reclaim_end"},
 		}},
 	}},
 	{event.ProbeMapping, []way{
-		{via: "perf/mmap2", status: tracefile.StatusOn, programs: []hook{{"", attachMappings, ""}}},
+		{via: "perf/mmap2", status: tracefile.StatusOn, programs: []hook{{attach: attachMappings}}},
 	}},
 	// Last, so that attaching the others is not recorded switch by switch.
 	{event.ProbeSched, []way{
 		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
-			{"sched_switch", attachTracing, ""},
-			{"sched_waking", attachTracing, ""},
+			{program: "sched_switch", attach: attachTracing},
+			{program: "sched_waking", attach: attachTracing},
 		}},
 		{via: "tracepoint", object: plainObject, status: tracefile.StatusLesser,
 			note: plainNote + "no I/O wait, no system call of a sleeping task",
 			programs: []hook{
-				{"sched_switch", attachTracepoint, "sched/sched_switch"},
-				{"sched_waking", attachTracepoint, "sched/sched_waking"},
+				{program: "sched_switch", attach: attachTracepoint, target: "sched/sched_switch"},
+				{program: "sched_waking", attach: attachTracepoint, target: "sched/sched_waking"},
 			}},
 	}},
+}
+
+// sysExitWay is the way that works everywhere for what can be seen when a system call returns.
+func sysExitWay(wants uint32) way {
+	return way{via: "tp_btf/sys_exit", object: coreObject, status: tracefile.StatusOn,
+		note:     "each system call of the machine takes the traced path, under 100 ns more",
+		programs: []hook{{program: "sys_exit", attach: attachSysExit, wants: wants}}}
+}
+
+func plainSysExitWay(wants uint32, lacks string) way {
+	w := way{via: "raw_tp/sys_exit", object: plainObject, status: tracefile.StatusOn,
+		programs: []hook{{program: "sys_exit", attach: attachSysExit, wants: wants}}}
+	if lacks != "" {
+		w.status, w.note = tracefile.StatusLesser, plainNote+lacks
+	}
+	return w
 }
