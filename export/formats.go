@@ -28,20 +28,6 @@ var Formats = []Format{
 		Large:       "ui.perfetto.dev opens it slowly, chrome://tracing may not open it",
 		Write:       writeChrome,
 	},
-	{
-		Name:        "perf",
-		Ending:      ".perf.data",
-		Description: "perf.data for perf report, perf script and perf sched",
-		Large:       "perf report takes a minute for each GB",
-		Write:       writePerf,
-	},
-	{
-		Name:        "perf-samples",
-		Ending:      ".samples.perf.data",
-		Description: "perf.data without tracepoints, for hotspot and others that can't read those",
-		Large:       "hotspot keeps all of it in memory",
-		Write:       writePerfSamples,
-	},
 }
 
 // Find returns the format of a name.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/export"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
@@ -50,6 +51,7 @@ func TestOutput(t *testing.T) {
 // TestErrors gives every command line that must fail, with its status and what it must say.
 func TestErrors(t *testing.T) {
 	dir := traces(t)
+	formats := strings.Join(export.Names(), ", ")
 	for _, tt := range []struct {
 		line   string
 		status int
@@ -62,8 +64,8 @@ func TestErrors(t *testing.T) {
 		{"report a b", 2, `bootscope: one trace at a time: "b" is one too many` + "\nSee bootscope report --help.\n"},
 		{"report --top x story.bst", 2, `bootscope: invalid argument "x" for "--top"`},
 		{"report --top -1 story.bst", 2, "bootscope: --top -1: give a number of rows, or 0 for all\nSee bootscope report --help.\n"},
-		{"export story.bst", 2, `bootscope: --format "": the formats are chrome` + "\nSee bootscope export --help.\n"},
-		{"export story.bst --format elf", 2, `bootscope: --format "elf": the formats are chrome` + "\nSee bootscope export --help.\n"},
+		{"export story.bst", 2, `bootscope: --format "": the formats are ` + formats + "\nSee bootscope export --help.\n"},
+		{"export story.bst --format elf", 2, `bootscope: --format "elf": the formats are ` + formats + "\nSee bootscope export --help.\n"},
 		{"dump --json story.bst", 2, "bootscope: unknown flag: --json\nSee bootscope dump --help.\n"},
 
 		{"report missing.bst", 1, "bootscope: open missing.bst: no such file or directory\n"},
