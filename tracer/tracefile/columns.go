@@ -161,18 +161,25 @@ type schedBuffer struct {
 	cpu   uint16
 	words []uint64
 	state wordState // before the first of words
+	last  uint64    // the latest time of all chunks, in units of timeUnit
 }
 
-// encode puts the words into columns, empties the buffer, and returns the chunk's header.
+// encode puts the words into columns, empties the buffer, and returns the chunk's header. The chunk's
+// times begin where those of the CPU's chunk before end, even if the clock stepped back in between:
+// that keeps the chunks in order.
 func (b *schedBuffer) encode(c *columns) chunkHeader {
 	c.reset()
-	h := chunkHeader{Type: chunkSched, CPU: b.cpu}
 	state, first := wordState{}, true
+	h := chunkHeader{Type: chunkSched, CPU: b.cpu, Min: b.last * timeUnit}
 	add := func(word uint64) {
 		word &^= event.LapBit
 		c.add(word, &state)
-		if state.next(word) && first {
-			h.Min, first = state.time*timeUnit, false
+		if !state.next(word) {
+			return
+		}
+		b.last = max(b.last, state.time)
+		if first {
+			h.Min, first = b.last*timeUnit, false
 		}
 	}
 	for _, word := range b.state.words() {
@@ -182,11 +189,7 @@ func (b *schedBuffer) encode(c *columns) chunkHeader {
 		add(word)
 	}
 	c.finish()
-	h.Max = state.time * timeUnit
-	if first {
-		h.Min = h.Max
-	}
-	h.Count = uint32(c.count)
+	h.Max, h.Count = b.last*timeUnit, uint32(c.count)
 	b.state, b.words = state, b.words[:0]
 	return h
 }

@@ -19,18 +19,25 @@ type cursor struct {
 	err   error // why the rest of the chunk was skipped
 }
 
-// advance goes to the next event and tells whether there is one.
+// maxBackstep is by how much time may go back from one word of a CPU to the next. The kernel's fast clock
+// is not monotonic when it is adjusted (see ktime_get_mono_fast_ns): it goes back by some nanoseconds.
+const maxBackstep = 1e6
+
+// advance goes to the next event and tells whether there is one. Small steps back are evened out, since
+// the order is known better than the time.
 func (c *cursor) advance() bool {
 	c.event = c.next()
 	if c.event == nil {
 		return false
 	}
-	before := c.time
-	if c.time = c.event.Head().Time; c.time < before {
-		c.err = fmt.Errorf("time goes back by %d ns at %d ns: what follows is skipped", before-c.time, before)
-		c.event = nil
+	h := c.event.Head()
+	if back := c.time - h.Time; h.Time < c.time && back > maxBackstep {
+		c.err = fmt.Errorf("time goes back by %d ns at %d ns: what follows is skipped", back, c.time)
+		return false
 	}
-	return c.event != nil
+	h.Time = max(h.Time, c.time)
+	c.time = h.Time
+	return true
 }
 
 // before orders the cursors by time; of the same time, the first in the file comes first.

@@ -27,6 +27,14 @@ func (p *parser) event(line string) error {
 	if err != nil {
 		return err
 	}
+	h.Kind = uint16(spec.Kind)
+	p.text.raw, err = appendEvent(p.text.raw, h, spec, values)
+	p.count(h)
+	return err
+}
+
+// appendEvent appends an event in wire form. values are those of the line.
+func appendEvent(b []byte, h event.Header, spec *event.Spec, values map[string]string) ([]byte, error) {
 	fixed := make([]byte, spec.Size)
 	for i := range spec.Fields {
 		f := &spec.Fields[i]
@@ -34,25 +42,23 @@ func (p *parser) event(line string) error {
 			continue
 		}
 		if err := parseValue(fixed[f.Offset:], spec, f, values); err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
+			return b, fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}
 	tail, err := parseTail(spec.Kind, values)
 	if err != nil {
-		return err
+		return b, err
 	}
 	for name := range values {
-		return fmt.Errorf("%s has no field %q: expected %s", spec.Name, name, strings.Join(fieldNames(spec), ", "))
+		return b, fmt.Errorf("%s has no field %q: expected %s", spec.Name, name, strings.Join(fieldNames(spec), ", "))
 	}
 	binary.LittleEndian.PutUint64(fixed, h.Time)
 	binary.LittleEndian.PutUint32(fixed[8:], h.TID)
 	binary.LittleEndian.PutUint32(fixed[12:], h.PID)
-	binary.LittleEndian.PutUint16(fixed[16:], uint16(spec.Kind))
+	binary.LittleEndian.PutUint16(fixed[16:], h.Kind)
 	binary.LittleEndian.PutUint16(fixed[18:], h.CPU)
 	binary.LittleEndian.PutUint32(fixed[20:], uint32(len(tail)))
-	p.text.raw = append(append(p.text.raw, fixed...), tail...)
-	p.count(h)
-	return nil
+	return append(append(b, fixed...), tail...), nil
 }
 
 func (p *parser) count(h event.Header) {

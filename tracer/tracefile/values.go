@@ -34,12 +34,14 @@ var forms = map[string]form{
 
 // enums has a form for each field that holds an enum, which its type doesn't tell.
 var enums = map[string]form{
-	"switch.state": withNames(func(v uint64) string { return event.TaskState(v).String() }),
-	"task.state":   {appendLetter, parseLetter},
-	"task.phase":   withNames(func(v uint64) string { return event.TaskPhase(v).String() }),
-	"clock.reason": withNames(func(v uint64) string { return event.ClockReason(v).String() }),
-	"lost.probe":   withNames(func(v uint64) string { return event.Probe(v).String() }),
-	"lost.reason":  withNames(func(v uint64) string { return event.LostReason(v).String() }),
+	"switch.state":  withNames(func(v uint64) string { return event.TaskState(v).String() }),
+	"task.state":    {appendLetter, parseLetter},
+	"task.phase":    withNames(func(v uint64) string { return event.TaskPhase(v).String() }),
+	"clock.reason":  withNames(func(v uint64) string { return event.ClockReason(v).String() }),
+	"lost.probe":    withNames(func(v uint64) string { return event.Probe(v).String() }),
+	"lost.reason":   withNames(func(v uint64) string { return event.LostReason(v).String() }),
+	"reclaim.phase": withNames(func(v uint64) string { return event.ReclaimPhase(v).String() }),
+	"reclaim.kind":  withNames(func(v uint64) string { return event.ReclaimKind(v).String() }),
 }
 
 func formOf(s *event.Spec, f *event.Field) form {
