@@ -24,7 +24,7 @@ func cutLeft(s string, n int) string {
 	if width(s) <= n {
 		return s
 	}
-	if n < 20 { // too little to tell anything
+	if n < 8 { // too little to tell anything
 		return ""
 	}
 	r := []rune(s)
@@ -57,7 +57,7 @@ func wrap(s string, n, indent int) []string {
 
 // seconds writes a time with its unit, to the millisecond where that matters.
 func seconds(ns uint64) string {
-	if ns >= 10000e9 {
+	if ns >= 1000e9 {
 		return fmt.Sprintf("%.1f s", float64(ns)/1e9)
 	}
 	return fmt.Sprintf("%.3f s", float64(ns)/1e9)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
 
@@ -98,18 +99,13 @@ func (t *text) processes(title string, time func(*timeline.Process) uint64) {
 	if n == 0 {
 		return
 	}
-	t.line("%10s %10s %10s %10s %8s  %s", "CPU", "CPU wait", "I/O wait", "life", "pid", "process")
+	t.line("%9s %9s %9s %9s %7s  %s", "CPU", "CPU wait", "I/O wait", "blocked", "pid", "process")
 	for _, p := range list[:n] {
 		cpu, known := t.r.cpuOf(p)
-		t.line("%10s %10s %10s %10s %8d  %s", secondsOr(cpu, known),
-			secondsOr(p.Times[timeline.Runnable], t.r.Can.Sched), secondsOr(t.r.ioWaitOf(p)),
-			secondsOr(p.End-max(p.Start, t.r.Start), p.End >= p.Start), p.PID, processName(p))
+		t.line("%9s %9s %9s %9s %7d  %s", secondsOr(cpu, known),
+			secondsOr(p.Times[timeline.Runnable], t.r.Can.Sched), secondsOr(p.Times[timeline.IOWait], t.r.Can.IOWait),
+			secondsOr(p.Times[timeline.Blocked], t.r.Can.Sched), p.PID, processName(p))
 	}
-}
-
-// ioWaitOf returns how long a process was blocked on I/O, and whether that is known.
-func (r *Report) ioWaitOf(p *timeline.Process) (ns uint64, known bool) {
-	return p.Times[timeline.IOWait], r.Can.IOWait
 }
 
 func processName(p *timeline.Process) string {
@@ -138,11 +134,11 @@ func (t *text) modules() {
 	}
 	n := t.rows(len(list))
 	t.line("Python files by time until the next open (%d of %d)", n, len(list))
-	t.line("%9s %9s %9s %5s  %s", "time", "of it CPU", "CPU wait", "opens", "module, file")
+	t.line("%9s %9s %9s %5s  %s", "time", "of it CPU", "CPU wait", "opens", "module, found in")
 	for _, f := range list[:n] {
 		at := fmt.Sprintf("%9s %9s %9s %5d  %s  ", seconds(f.Until.Sum()),
 			secondsOr(f.Until[timeline.Running], t.r.Can.Sched),
 			secondsOr(f.Until[timeline.Runnable], t.r.Can.Sched), f.Opens, printable(f.Module))
-		t.line("%s%s", at, cutLeft(printable(f.File.Path), columns-width(at)))
+		t.line("%s%s", at, cutLeft(printable(python.Home(f.File.Path)), columns-width(at)))
 	}
 }

@@ -20,8 +20,8 @@ const (
 	minStretch = 500e6
 	// A stretch goes on over a lull of this many slots.
 	lull = 2
-	// One program alone, with more threads than there are CPUs, is its own business: others must have
-	// at least this share of the waiting.
+	// One process alone, with more threads than there are CPUs, is its own business: others must have at
+	// least this share of the waiting.
 	minOthers = 0.1
 	// Findings of less are noise on any machine.
 	minCost = 100e6
@@ -78,7 +78,7 @@ func (c *contention) Find(r *Recording) []Finding {
 // competitor is one program in a stretch: processes of one name in one unit.
 type competitor struct {
 	comm, unit string
-	pids       map[*timeline.Process]bool
+	waited     map[*timeline.Process]uint64
 	time       [2]uint64
 }
 
@@ -88,14 +88,18 @@ func (c *contention) stretch(r *Recording, from, to int) (Finding, bool) {
 	length := min(uint64(to-from)*c.width, r.End-min(start, r.End))
 	list, longest := c.competitors(r, from, to)
 	var sum [2]uint64
+	most := uint64(0) // that a single process waited
 	for _, p := range list {
 		sum[running] += p.time[running]
 		sum[waiting] += p.time[waiting]
+		for _, ns := range p.waited {
+			most = max(most, ns)
+		}
 	}
 	// No thread can be done sooner than it runs, and none gains more than all have waited.
 	cost := min(length-min(longest, length), sum[waiting])
 	if length < minStretch || cost < minCost || float64(sum[waiting]) < waitToRun*float64(sum[running]) ||
-		float64(sum[waiting]-list[0].time[waiting]) < minOthers*float64(sum[waiting]) {
+		float64(sum[waiting]-most) < minOthers*float64(sum[waiting]) {
 		return Finding{}, false
 	}
 	f := Finding{
@@ -136,11 +140,11 @@ func (c *contention) competitors(r *Recording, from, to int) (list []*competitor
 		}
 		p := byName[k]
 		if p == nil {
-			p = &competitor{comm: k.comm, unit: k.unit, pids: map[*timeline.Process]bool{}}
+			p = &competitor{comm: k.comm, unit: k.unit, waited: map[*timeline.Process]uint64{}}
 			byName[k] = p
 			list = append(list, p)
 		}
-		p.pids[th.Process] = true
+		p.waited[th.Process] += time[waiting]
 		p.time[running] += time[running]
 		p.time[waiting] += time[waiting]
 	}
@@ -154,9 +158,9 @@ func (p *competitor) name() string {
 	if name == "" {
 		name = "unnamed"
 	}
-	who := fmt.Sprintf("%d processes", len(p.pids))
-	if len(p.pids) == 1 {
-		for process := range p.pids {
+	who := fmt.Sprintf("%d processes", len(p.waited))
+	if len(p.waited) == 1 {
+		for process := range p.waited {
 			who = fmt.Sprintf("pid %d", process.PID)
 		}
 	}

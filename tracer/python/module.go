@@ -44,6 +44,14 @@ func rootOf(name string) string {
 	return name[:end+1]
 }
 
+// Home returns the directory that a module's name starts from: in sys.path, as far as names tell.
+func Home(name string) string {
+	if dir := rootOf(name); dir != "" {
+		return path.Clean(dir)
+	}
+	return strings.TrimSuffix(path.Dir(name), "/__pycache__")
+}
+
 // ModuleOf guesses a module's name from the path of its file: in full below a directory that is known to
 // hold modules, else the last part of it. A package is named by its __init__.
 func ModuleOf(name string) string {

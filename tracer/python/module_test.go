@@ -25,6 +25,19 @@ func TestModuleOf(t *testing.T) {
 	}
 }
 
+func TestHome(t *testing.T) {
+	for path, want := range map[string]string{
+		"/usr/lib/python3.11/asyncio/__pycache__/__init__.cpython-311.pyc": "/usr/lib/python3.11",
+		"/usr/lib/python3/dist-packages/yaml/__init__.py":                  "/usr/lib/python3/dist-packages",
+		"/opt/app/__pycache__/main.cpython-39.pyc":                         "/opt/app",
+		"main.py": ".",
+	} {
+		if got := Home(path); got != want {
+			t.Errorf("Home(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
 func TestIsModuleFile(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/a/b.py":  true,

@@ -82,7 +82,9 @@ func (b *builder) add(e event.Event) {
 	case *event.Clock:
 		b.tl.Clocks = append(b.tl.Clocks, Clock{e.Time, e.Realtime, e.Monotonic, e.Reason})
 	case *event.Cgroup:
-		b.cgroups[e.Cgroup] = string(e.TailBytes())
+		if e.Hierarchy == 0 { // the others have ids of their own, and no task's is one of them
+			b.cgroups[e.Cgroup] = string(e.TailBytes())
+		}
 	case *event.Path:
 		b.onPath(e)
 	case *event.Cpufreq:
@@ -90,12 +92,12 @@ func (b *builder) add(e event.Event) {
 	case *event.Exec:
 		b.takeOver(e)
 		b.addOfThread(e)
-	default:
+	case *event.Fork, *event.Args, *event.Exit, *event.Rename, *event.CgroupAttach, *event.Open, *event.Fault, *event.Sample:
 		b.addOfThread(e)
 	}
 }
 
-// addOfThread takes in what the thread of the event's header does or undergoes.
+// addOfThread takes in what the thread does or undergoes that runs on the event's CPU.
 func (b *builder) addOfThread(e event.Event) {
 	th := b.caller(e.Head())
 	if th == nil {

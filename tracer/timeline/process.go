@@ -3,14 +3,18 @@ package timeline
 import "github.com/bootscope/bootscope/tracer/event"
 
 // caller returns the thread that an event's header names, with its process; nil for the idle task.
-// The event comes from a CPU, so it also tells what runs there if that is not known.
+// The event comes from a CPU, so it also tells what runs there if that is not known, or has a new id.
 func (b *builder) caller(h *event.Header) *Thread {
 	if h.TID == 0 {
 		return nil
 	}
 	if b.tl.Can.Sched {
-		if c := b.cpu(int(h.CPU)); !c.known && !c.fresh {
+		c := b.cpu(int(h.CPU))
+		if !c.known && !c.fresh {
 			b.current(c, h.TID)
+		}
+		if c.current != nil && c.current.TID != h.TID {
+			b.renamed(c.current, h.TID)
 		}
 	}
 	return b.named(h.TID, h.PID)
@@ -180,7 +184,7 @@ func (b *builder) onRename(e *event.Rename) {
 func (b *builder) onCgroupAttach(e *event.CgroupAttach) {
 	th := b.tids.get(e.Target)
 	switch {
-	case th == nil || th.ended:
+	case e.Hierarchy != 0 || th == nil || th.ended:
 	case th.Process == nil:
 		th.cgroup = e.Cgroup
 	case th.TID == th.Process.PID: // a unit is where the process's first thread is

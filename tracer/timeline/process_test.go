@@ -31,6 +31,8 @@ func TestProcess(t *testing.T) {
 		10.020 [0] 200 fork child_tid=201 child_pid=200
 		10.030 [0] 200/201 exit cpu_time=0.002s minor_faults=3 major_faults=1 status=0 flags=1
 		10.040 [0] 200 exit cpu_time=0.010s minor_faults=30 status=768 flags=1
+		10.050 0 cgroup cgroup=7 hierarchy=4 path="/another"
+		10.060 [0] 1 cgroup_attach cgroup=8 target=100 hierarchy=4
 		10.090 1 task phase=at_end state=S cpu_time=5.5s minor_faults=60
 		trailer {"end_ns":10100000000}`)
 	p := process(t, tl, 200, 0)

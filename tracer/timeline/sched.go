@@ -209,8 +209,8 @@ func (b *builder) forget(c *cpuState) {
 	c.known, c.current, c.fresh = false, nil, false
 }
 
-// renamed tells whether a thread has taken the id of its process's first thread, which has ended: so it
-// is in the middle of an exec, and this is the first that is seen of it under its new name.
+// renamed returns what a thread continues as if it has taken the id of its process's first thread, which
+// has ended: it is in the middle of an exec, and this is the first that is seen of it under its new id.
 func (b *builder) renamed(th *Thread, tid uint32) *Thread {
 	if th == nil || th.Exited || th.Process == nil || tid != th.Process.PID || th.TID == tid {
 		return nil

@@ -158,17 +158,22 @@ func (b *builder) vanish(th *Thread) {
 // continueAs gives a thread the id of the first thread of its process, which ended: that is what the
 // kernel does when another thread calls exec. The counters go on.
 func (b *builder) continueAs(th *Thread, tid uint32) *Thread {
-	if leader := b.tids.get(tid); leader != nil && !leader.ended {
-		b.vanish(leader)
+	heir := b.tids.get(tid)
+	if heir != nil && !heir.ended && (heir.Exited || heir.Process != th.Process || heir.baseKnown) {
+		b.vanish(heir) // it is the first thread still
 	}
-	heir := b.newThread(tid, b.now)
-	heir.Comm, heir.base, heir.baseKnown = th.Comm, th.base, th.baseKnown
-	heir.state, heir.cpu, heir.cause = th.state, th.cpu, th.cause
+	if heir == nil || heir.ended {
+		heir = b.newThread(tid, b.now)
+		heir.Comm, heir.state, heir.cpu, heir.cause = th.Comm, th.state, th.cpu, th.cause
+	}
+	heir.base, heir.baseKnown = th.base, th.baseKnown
 	th.ContinuedAs = heir
 	b.end(th, b.now)
 	if th.Process != nil {
 		th.Process.live--
-		b.attach(heir, th.Process)
+		if heir.Process == nil {
+			b.attach(heir, th.Process)
+		}
 	}
 	if th.cpu >= 0 {
 		if c := b.cpu(th.cpu); c.current == th {
