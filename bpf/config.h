@@ -9,6 +9,7 @@ const volatile __u32 wake_reader_at = 1 << 20; /* bytes in the ring buffer that 
 const volatile __u32 signal_from_sched = 1; /* 0 on PREEMPT_RT before 6.12, see sched.h */
 
 /* CO-RE object only. */
+const volatile __u32 tell_wakers;           /* a waking says which interrupt it came from, see irq.h */
 const volatile __u32 has_task_pt_regs;      /* bpf_task_pt_regs, 5.15 */
 const volatile __u32 switch_state_arg;      /* the index of prev_state in sched_switch's arguments, 0 is none */
 const volatile __u32 thread_size = 16384;   /* size of a kernel stack, where the helper is missing */

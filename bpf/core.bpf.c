@@ -17,6 +17,7 @@
 #include "config.h"
 #include "maps.h"
 #include "sched.h"
+#include "irq.h"
 #include "scratch.h"
 #include "file.h"
 #include "syscalls.h"
@@ -102,13 +103,18 @@ int sched_switch(__u64 *ctx)
 	unsigned int bits = switch_state_arg == 3 ? (unsigned int)ctx[3] : task_state_bits(prev);
 	__u32 state = state_of(prev, preempted, bits);
 	__u32 syscall = NO_SYSCALL;
+	__u64 about = 0;
 	int compat = 0;
 
 	if (state > STATE_YIELDED && state < STATE_STOPPED)
 		syscall = sleeping_syscall(prev, &compat);
-	if (syscall == NO_SYSCALL)
-		compat = 0;
-	sched_event(WORD_SWITCH, next->pid, state, syscall, prev->pid, compat);
+	if (syscall == NO_SYSCALL) {
+		syscall = WORD_NO_SYSCALL;
+	} else if (compat || syscall >= WORD_NO_SYSCALL) {
+		about = note(NOTE_SYSCALL, syscall | (compat ? NOTE_COMPAT_BIT : 0));
+		syscall = WORD_NO_SYSCALL;
+	}
+	sched_event(WORD_SWITCH, next->pid, state, syscall, prev->pid, about);
 	return 0;
 }
 
@@ -116,8 +122,10 @@ SEC("tp_btf/sched_waking")
 int sched_waking(__u64 *ctx)
 {
 	struct task_struct *target = (void *)ctx[0];
+	__u32 waker = tell_wakers ? current_waker() : WAKER_TASK;
 
-	sched_event(WORD_WAKING, target->pid, 0, NO_SYSCALL, (__u32)bpf_get_current_pid_tgid(), 0);
+	sched_event(WORD_WAKING, target->pid, 0, WORD_NO_SYSCALL, (__u32)bpf_get_current_pid_tgid(),
+		    waker ? note(NOTE_WAKER, waker) : 0);
 	return 0;
 }
 
@@ -539,3 +547,29 @@ int direct_reclaim_end(void *ctx)
 	send_reclaim(RECLAIM_END, RECLAIM_GLOBAL, FIELD(__u64, ctx, offsets.reclaim_pages));
 	return LEAVE_TO_OTHERS;
 }
+
+/* ---- interrupts ---- */
+
+SEC("tp_btf/irq_handler_entry")
+int irq_entry(__u64 *ctx) { return irq_enter(WAKER_IRQ, ctx[0]); }
+
+SEC("tp_btf/irq_handler_exit")
+int irq_exit(__u64 *ctx) { return irq_leave(WAKER_IRQ); }
+
+SEC("tp_btf/softirq_entry")
+int softirq_entry(__u64 *ctx) { return irq_enter(WAKER_SOFTIRQ, ctx[0]); }
+
+SEC("tp_btf/softirq_exit")
+int softirq_exit(__u64 *ctx) { return irq_leave(WAKER_SOFTIRQ); }
+
+SEC("tp_btf/hrtimer_expire_entry")
+int hrtimer_entry(__u64 *ctx) { return irq_enter(WAKER_TIMER, 0); }
+
+SEC("tp_btf/hrtimer_expire_exit")
+int hrtimer_exit(__u64 *ctx) { return irq_leave(WAKER_TIMER); }
+
+SEC("tp_btf/timer_expire_entry")
+int timer_entry(__u64 *ctx) { return irq_enter(WAKER_TIMER_WHEEL, 0); }
+
+SEC("tp_btf/timer_expire_exit")
+int timer_exit(__u64 *ctx) { return irq_leave(WAKER_TIMER_WHEEL); }

@@ -33,6 +33,28 @@ type CoreEvictedPages struct {
 	OnDemand  uint64
 }
 
+type CoreIrqContext struct {
+	_     structs.HostLayout
+	Kinds [5]struct {
+		_        structs.HostLayout
+		Since    uint64
+		Number   uint32
+		Reserved uint32
+	}
+}
+
+type CoreIrqKey struct {
+	_      structs.HostLayout
+	By     uint16
+	Number uint16
+}
+
+type CoreIrqTotal struct {
+	_     structs.HostLayout
+	Count uint64
+	Time  uint64
+}
+
 type CorePageBlock struct {
 	_        structs.HostLayout
 	Inode    uint64
@@ -118,6 +140,8 @@ type CoreTracepointOffsets struct {
 const (
 	CoreMapEvents              = "events"
 	CoreMapEvicted             = "evicted"
+	CoreMapIrqContexts         = "irq_contexts"
+	CoreMapIrqTotals           = "irq_totals"
 	CoreMapLosses              = "losses"
 	CoreMapPathsSent           = "paths_sent"
 	CoreMapReadRuns            = "read_runs"
@@ -132,6 +156,10 @@ const (
 	CoreProgDirectReclaimEnd   = "direct_reclaim_end"
 	CoreProgFault              = "fault"
 	CoreProgFsyncFexit         = "fsync_fexit"
+	CoreProgHrtimerEntry       = "hrtimer_entry"
+	CoreProgHrtimerExit        = "hrtimer_exit"
+	CoreProgIrqEntry           = "irq_entry"
+	CoreProgIrqExit            = "irq_exit"
 	CoreProgListenFexit        = "listen_fexit"
 	CoreProgMemcgReclaimBegin  = "memcg_reclaim_begin"
 	CoreProgMemcgReclaimEnd    = "memcg_reclaim_end"
@@ -147,10 +175,14 @@ const (
 	CoreProgSchedSwitch        = "sched_switch"
 	CoreProgSchedWaking        = "sched_waking"
 	CoreProgSocketKretprobe    = "socket_kretprobe"
+	CoreProgSoftirqEntry       = "softirq_entry"
+	CoreProgSoftirqExit        = "softirq_exit"
 	CoreProgSyncFexit          = "sync_fexit"
 	CoreProgSyncKretprobe      = "sync_kretprobe"
 	CoreProgSyncfsFexit        = "syncfs_fexit"
 	CoreProgSysExit            = "sys_exit"
+	CoreProgTimerEntry         = "timer_entry"
+	CoreProgTimerExit          = "timer_exit"
 	CoreVarHasTaskPtRegs       = "has_task_pt_regs"
 	CoreVarOffsets             = "offsets"
 	CoreVarPathEpoch           = "path_epoch"
@@ -158,6 +190,7 @@ const (
 	CoreVarSignalFromSched     = "signal_from_sched"
 	CoreVarSwitchStateArg      = "switch_state_arg"
 	CoreVarSysExitWants        = "sys_exit_wants"
+	CoreVarTellWakers          = "tell_wakers"
 	CoreVarThreadSize          = "thread_size"
 	CoreVarWakeReaderAt        = "wake_reader_at"
 	CoreVarWantArgs            = "want_args"
@@ -214,6 +247,10 @@ type CoreProgramSpecs struct {
 	DirectReclaimEnd   *ebpf.ProgramSpec `ebpf:"direct_reclaim_end"`
 	Fault              *ebpf.ProgramSpec `ebpf:"fault"`
 	FsyncFexit         *ebpf.ProgramSpec `ebpf:"fsync_fexit"`
+	HrtimerEntry       *ebpf.ProgramSpec `ebpf:"hrtimer_entry"`
+	HrtimerExit        *ebpf.ProgramSpec `ebpf:"hrtimer_exit"`
+	IrqEntry           *ebpf.ProgramSpec `ebpf:"irq_entry"`
+	IrqExit            *ebpf.ProgramSpec `ebpf:"irq_exit"`
 	ListenFexit        *ebpf.ProgramSpec `ebpf:"listen_fexit"`
 	MemcgReclaimBegin  *ebpf.ProgramSpec `ebpf:"memcg_reclaim_begin"`
 	MemcgReclaimEnd    *ebpf.ProgramSpec `ebpf:"memcg_reclaim_end"`
@@ -229,23 +266,29 @@ type CoreProgramSpecs struct {
 	SchedSwitch        *ebpf.ProgramSpec `ebpf:"sched_switch"`
 	SchedWaking        *ebpf.ProgramSpec `ebpf:"sched_waking"`
 	SocketKretprobe    *ebpf.ProgramSpec `ebpf:"socket_kretprobe"`
+	SoftirqEntry       *ebpf.ProgramSpec `ebpf:"softirq_entry"`
+	SoftirqExit        *ebpf.ProgramSpec `ebpf:"softirq_exit"`
 	SyncFexit          *ebpf.ProgramSpec `ebpf:"sync_fexit"`
 	SyncKretprobe      *ebpf.ProgramSpec `ebpf:"sync_kretprobe"`
 	SyncfsFexit        *ebpf.ProgramSpec `ebpf:"syncfs_fexit"`
 	SysExit            *ebpf.ProgramSpec `ebpf:"sys_exit"`
+	TimerEntry         *ebpf.ProgramSpec `ebpf:"timer_entry"`
+	TimerExit          *ebpf.ProgramSpec `ebpf:"timer_exit"`
 }
 
 // CoreMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CoreMapSpecs struct {
-	Events     *ebpf.MapSpec `ebpf:"events"`
-	Evicted    *ebpf.MapSpec `ebpf:"evicted"`
-	Losses     *ebpf.MapSpec `ebpf:"losses"`
-	PathsSent  *ebpf.MapSpec `ebpf:"paths_sent"`
-	ReadRuns   *ebpf.MapSpec `ebpf:"read_runs"`
-	SchedRings *ebpf.MapSpec `ebpf:"sched_rings"`
-	Scratches  *ebpf.MapSpec `ebpf:"scratches"`
+	Events      *ebpf.MapSpec `ebpf:"events"`
+	Evicted     *ebpf.MapSpec `ebpf:"evicted"`
+	IrqContexts *ebpf.MapSpec `ebpf:"irq_contexts"`
+	IrqTotals   *ebpf.MapSpec `ebpf:"irq_totals"`
+	Losses      *ebpf.MapSpec `ebpf:"losses"`
+	PathsSent   *ebpf.MapSpec `ebpf:"paths_sent"`
+	ReadRuns    *ebpf.MapSpec `ebpf:"read_runs"`
+	SchedRings  *ebpf.MapSpec `ebpf:"sched_rings"`
+	Scratches   *ebpf.MapSpec `ebpf:"scratches"`
 }
 
 // CoreVariableSpecs contains global variables before they are loaded into the kernel.
@@ -259,6 +302,7 @@ type CoreVariableSpecs struct {
 	SignalFromSched *ebpf.VariableSpec `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.VariableSpec `ebpf:"switch_state_arg"`
 	SysExitWants    *ebpf.VariableSpec `ebpf:"sys_exit_wants"`
+	TellWakers      *ebpf.VariableSpec `ebpf:"tell_wakers"`
 	ThreadSize      *ebpf.VariableSpec `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.VariableSpec `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.VariableSpec `ebpf:"want_args"`
@@ -284,19 +328,23 @@ func (o *CoreObjects) Close() error {
 //
 // It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CoreMaps struct {
-	Events     *ebpf.Map `ebpf:"events"`
-	Evicted    *ebpf.Map `ebpf:"evicted"`
-	Losses     *ebpf.Map `ebpf:"losses"`
-	PathsSent  *ebpf.Map `ebpf:"paths_sent"`
-	ReadRuns   *ebpf.Map `ebpf:"read_runs"`
-	SchedRings *ebpf.Map `ebpf:"sched_rings"`
-	Scratches  *ebpf.Map `ebpf:"scratches"`
+	Events      *ebpf.Map `ebpf:"events"`
+	Evicted     *ebpf.Map `ebpf:"evicted"`
+	IrqContexts *ebpf.Map `ebpf:"irq_contexts"`
+	IrqTotals   *ebpf.Map `ebpf:"irq_totals"`
+	Losses      *ebpf.Map `ebpf:"losses"`
+	PathsSent   *ebpf.Map `ebpf:"paths_sent"`
+	ReadRuns    *ebpf.Map `ebpf:"read_runs"`
+	SchedRings  *ebpf.Map `ebpf:"sched_rings"`
+	Scratches   *ebpf.Map `ebpf:"scratches"`
 }
 
 func (m *CoreMaps) Close() error {
 	return _CoreClose(
 		m.Events,
 		m.Evicted,
+		m.IrqContexts,
+		m.IrqTotals,
 		m.Losses,
 		m.PathsSent,
 		m.ReadRuns,
@@ -316,6 +364,7 @@ type CoreVariables struct {
 	SignalFromSched *ebpf.Variable `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.Variable `ebpf:"switch_state_arg"`
 	SysExitWants    *ebpf.Variable `ebpf:"sys_exit_wants"`
+	TellWakers      *ebpf.Variable `ebpf:"tell_wakers"`
 	ThreadSize      *ebpf.Variable `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.Variable `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.Variable `ebpf:"want_args"`
@@ -334,6 +383,10 @@ type CorePrograms struct {
 	DirectReclaimEnd   *ebpf.Program `ebpf:"direct_reclaim_end"`
 	Fault              *ebpf.Program `ebpf:"fault"`
 	FsyncFexit         *ebpf.Program `ebpf:"fsync_fexit"`
+	HrtimerEntry       *ebpf.Program `ebpf:"hrtimer_entry"`
+	HrtimerExit        *ebpf.Program `ebpf:"hrtimer_exit"`
+	IrqEntry           *ebpf.Program `ebpf:"irq_entry"`
+	IrqExit            *ebpf.Program `ebpf:"irq_exit"`
 	ListenFexit        *ebpf.Program `ebpf:"listen_fexit"`
 	MemcgReclaimBegin  *ebpf.Program `ebpf:"memcg_reclaim_begin"`
 	MemcgReclaimEnd    *ebpf.Program `ebpf:"memcg_reclaim_end"`
@@ -349,10 +402,14 @@ type CorePrograms struct {
 	SchedSwitch        *ebpf.Program `ebpf:"sched_switch"`
 	SchedWaking        *ebpf.Program `ebpf:"sched_waking"`
 	SocketKretprobe    *ebpf.Program `ebpf:"socket_kretprobe"`
+	SoftirqEntry       *ebpf.Program `ebpf:"softirq_entry"`
+	SoftirqExit        *ebpf.Program `ebpf:"softirq_exit"`
 	SyncFexit          *ebpf.Program `ebpf:"sync_fexit"`
 	SyncKretprobe      *ebpf.Program `ebpf:"sync_kretprobe"`
 	SyncfsFexit        *ebpf.Program `ebpf:"syncfs_fexit"`
 	SysExit            *ebpf.Program `ebpf:"sys_exit"`
+	TimerEntry         *ebpf.Program `ebpf:"timer_entry"`
+	TimerExit          *ebpf.Program `ebpf:"timer_exit"`
 }
 
 func (p *CorePrograms) Close() error {
@@ -366,6 +423,10 @@ func (p *CorePrograms) Close() error {
 		p.DirectReclaimEnd,
 		p.Fault,
 		p.FsyncFexit,
+		p.HrtimerEntry,
+		p.HrtimerExit,
+		p.IrqEntry,
+		p.IrqExit,
 		p.ListenFexit,
 		p.MemcgReclaimBegin,
 		p.MemcgReclaimEnd,
@@ -381,10 +442,14 @@ func (p *CorePrograms) Close() error {
 		p.SchedSwitch,
 		p.SchedWaking,
 		p.SocketKretprobe,
+		p.SoftirqEntry,
+		p.SoftirqExit,
 		p.SyncFexit,
 		p.SyncKretprobe,
 		p.SyncfsFexit,
 		p.SysExit,
+		p.TimerEntry,
+		p.TimerExit,
 	)
 }
 

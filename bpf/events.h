@@ -62,6 +62,7 @@ enum event_kind {
 	KIND_RECLAIM = 20,
 	KIND_SYNC = 21,
 	KIND_SOCKET = 22,
+	KIND_INTERRUPTS = 23,
 };
 
 /* A probe is what a user switches on or off and what losses are counted by. */
@@ -78,6 +79,7 @@ enum probe_id {
 	PROBE_RECLAIM = 9,
 	PROBE_SYNC = 10,
 	PROBE_SOCKET = 11,
+	PROBE_IRQ = 12,
 	PROBE_COUNT,
 };
 
@@ -111,11 +113,21 @@ struct event_switch {
 	syscall_number syscall; /* in which the one who left sleeps */
 };
 
-/* header.tid (or an interrupt above it) makes target runnable. Packed like a switch. */
+/* What makes a task runnable. Told apart only with the irq probe, which idle switches on. */
+enum waker {
+	WAKER_TASK = 0,     /* the current task, or without the irq probe anything */
+	WAKER_IRQ = 1,      /* a device's interrupt; the number is the line's */
+	WAKER_SOFTIRQ = 2,  /* a soft interrupt; the number is its vector */
+	WAKER_TIMER = 3,    /* an hrtimer: nanosleep, and the time-outs of poll, futex and the like */
+	WAKER_TIMER_WHEEL = 4, /* a low-resolution timer of the kernel */
+};
+
+/* header.tid (or an interrupt above it, see by) makes target runnable. Packed like a switch. */
 struct event_waking {
 	struct event_header header;
 	task_id target;
-	__u32 reserved;
+	__u16 by;           /* enum waker */
+	__u16 number;       /* of the interrupt */
 };
 
 /* A new task, seen in its parent. The kind of id says what it is: a thread has its parent's pid. */
@@ -410,6 +422,16 @@ struct event_socket {
 	__u8 ip[16];           /* IPv4 in the first four bytes */
 };
 
+/* What one kind of interrupt work took on all CPUs, summed in the kernel until the end. Tail: its name. */
+struct event_interrupts {
+	struct event_header header;
+	event_count count;
+	duration_ns total;
+	__u16 by;              /* enum waker */
+	__u16 number;
+	__u32 reserved;
+};
+
 /*
  * The ring buffer's value type: it keeps every struct and enum in the object's BTF, which is where
  * the generator finds them.
@@ -438,6 +460,7 @@ union event {
 	struct event_reclaim reclaim;
 	struct event_sync sync;
 	struct event_socket socket;
+	struct event_interrupts interrupts;
 
 	enum event_kind kinds;
 	enum probe_id probes;
@@ -453,6 +476,7 @@ union event {
 	enum reclaim_phase reclaim_phases;
 	enum reclaim_kind reclaim_kinds;
 	enum socket_call socket_calls;
+	enum waker wakers;
 };
 
 #endif

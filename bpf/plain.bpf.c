@@ -54,7 +54,7 @@ int sched_switch(void *ctx)
 {
 	long printed = FIELD(long, ctx, offsets.switch_prev_state);
 
-	sched_event(WORD_SWITCH, FIELD(__u32, ctx, offsets.switch_next_pid), state_of(printed), NO_SYSCALL,
+	sched_event(WORD_SWITCH, FIELD(__u32, ctx, offsets.switch_next_pid), state_of(printed), WORD_NO_SYSCALL,
 		    FIELD(__u32, ctx, offsets.switch_prev_pid), 0);
 	return LEAVE_TO_OTHERS;
 }
@@ -62,7 +62,7 @@ int sched_switch(void *ctx)
 SEC("tracepoint/sched/sched_waking")
 int sched_waking(void *ctx)
 {
-	sched_event(WORD_WAKING, FIELD(__u32, ctx, offsets.waking_pid), 0, NO_SYSCALL,
+	sched_event(WORD_WAKING, FIELD(__u32, ctx, offsets.waking_pid), 0, WORD_NO_SYSCALL,
 		    (__u32)bpf_get_current_pid_tgid(), 0);
 	return LEAVE_TO_OTHERS;
 }

@@ -140,6 +140,7 @@ const (
 	PlainVarSignalFromSched = "signal_from_sched"
 	PlainVarSwitchStateArg  = "switch_state_arg"
 	PlainVarSysExitWants    = "sys_exit_wants"
+	PlainVarTellWakers      = "tell_wakers"
 	PlainVarThreadSize      = "thread_size"
 	PlainVarWakeReaderAt    = "wake_reader_at"
 	PlainVarWantArgs        = "want_args"
@@ -223,6 +224,7 @@ type PlainVariableSpecs struct {
 	SignalFromSched *ebpf.VariableSpec `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.VariableSpec `ebpf:"switch_state_arg"`
 	SysExitWants    *ebpf.VariableSpec `ebpf:"sys_exit_wants"`
+	TellWakers      *ebpf.VariableSpec `ebpf:"tell_wakers"`
 	ThreadSize      *ebpf.VariableSpec `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.VariableSpec `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.VariableSpec `ebpf:"want_args"`
@@ -277,6 +279,7 @@ type PlainVariables struct {
 	SignalFromSched *ebpf.Variable `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.Variable `ebpf:"switch_state_arg"`
 	SysExitWants    *ebpf.Variable `ebpf:"sys_exit_wants"`
+	TellWakers      *ebpf.Variable `ebpf:"tell_wakers"`
 	ThreadSize      *ebpf.Variable `ebpf:"thread_size"`
 	WakeReaderAt    *ebpf.Variable `ebpf:"wake_reader_at"`
 	WantArgs        *ebpf.Variable `ebpf:"want_args"`

@@ -33,6 +33,7 @@ enum note_kind {
 	NOTE_NESTED = 2,  /* payload: how many because one interrupted another */
 	NOTE_CURRENT = 3, /* payload: tid that runs now */
 	NOTE_SYSCALL = 4, /* payload: bit 31 compat, below it the system call's full number */
+	NOTE_WAKER = 5,   /* payload: enum waker, from bit 16 on the interrupt's number */
 };
 
 #define WORD_TID_SHIFT 39
@@ -40,7 +41,7 @@ enum note_kind {
 #define WORD_SYSCALL_SHIFT 27
 #define WORD_TIME_MASK ((1ULL << 27) - 1)
 #define WORD_NO_SYSCALL 511
-#define NOTE_COMPAT (1ULL << 31)
+#define NOTE_COMPAT_BIT (1ULL << 31)
 
 struct sched_ring {
 	/* The CPU's own. */
@@ -94,7 +95,7 @@ static __noinline int put_loss_notes(struct sched_ring *ring)
 	return 0;
 }
 
-/* The most words that one event needs: two losses, current, time, system call, itself. */
+/* The most words that one event needs: two losses, current, time, system call or waker, itself. */
 #define WORDS_PER_EVENT 6
 
 /*
@@ -108,8 +109,9 @@ static __always_inline void signal_reader(void)
 	bpf_ringbuf_output(&events, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline void sched_event(enum word_kind kind, __u32 tid, __u32 state, __u32 syscall,
-					__u32 current, int compat)
+/* about: what a note in front of the word says, or 0. */
+static __always_inline void sched_event(enum word_kind kind, __u32 tid, __u32 state, __u32 syscall, __u32 current,
+					__u64 about)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct sched_ring *ring = bpf_map_lookup_elem(&sched_rings, &cpu);
@@ -139,12 +141,8 @@ static __always_inline void sched_event(enum word_kind kind, __u32 tid, __u32 st
 	if (now - ring->last_time > WORD_TIME_MASK)
 		put_word(ring, (__u64)WORD_TIME << 61 | now);
 	ring->last_time = now;
-	if (compat || (syscall >= WORD_NO_SYSCALL && syscall != NO_SYSCALL)) {
-		put_word(ring, note(NOTE_SYSCALL, syscall | (compat ? NOTE_COMPAT : 0)));
-		syscall = WORD_NO_SYSCALL;
-	} else if (syscall == NO_SYSCALL) {
-		syscall = WORD_NO_SYSCALL;
-	}
+	if (about)
+		put_word(ring, about);
 	put_word(ring, (__u64)kind << 61 | (__u64)tid << WORD_TID_SHIFT |
 			       (__u64)state << WORD_STATE_SHIFT | (__u64)syscall << WORD_SYSCALL_SHIFT |
 			       (now & WORD_TIME_MASK));

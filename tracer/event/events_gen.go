@@ -30,6 +30,7 @@ const (
 	KindReclaim      Kind = 20
 	KindSync         Kind = 21
 	KindSocket       Kind = 22
+	KindInterrupts   Kind = 23
 )
 
 var namesKind = map[Kind]string{
@@ -55,6 +56,7 @@ var namesKind = map[Kind]string{
 	20: "reclaim",
 	21: "sync",
 	22: "socket",
+	23: "interrupts",
 }
 
 // String returns the name in lower case.
@@ -76,7 +78,8 @@ const (
 	ProbeReclaim Probe = 9
 	ProbeSync    Probe = 10
 	ProbeSocket  Probe = 11
-	ProbeCount   Probe = 12
+	ProbeIrq     Probe = 12
+	ProbeCount   Probe = 13
 )
 
 var namesProbe = map[Probe]string{
@@ -92,7 +95,8 @@ var namesProbe = map[Probe]string{
 	9:  "reclaim",
 	10: "sync",
 	11: "socket",
-	12: "count",
+	12: "irq",
+	13: "count",
 }
 
 // String returns the name in lower case.
@@ -283,6 +287,33 @@ var namesSocketCall = map[SocketCall]string{
 // String returns the name in lower case.
 func (v SocketCall) String() string { return nameOr(namesSocketCall[v], uint64(v)) }
 
+// Waker is enum waker of events.h.
+type Waker uint16
+
+const (
+	// WakerTask: the current task, or without the irq probe anything
+	WakerTask Waker = 0
+	// WakerIrq: a device's interrupt; the number is the line's
+	WakerIrq Waker = 1
+	// WakerSoftirq: a soft interrupt; the number is its vector
+	WakerSoftirq Waker = 2
+	// WakerTimer: an hrtimer: nanosleep, and the time-outs of poll, futex and the like
+	WakerTimer Waker = 3
+	// WakerTimerWheel: a low-resolution timer of the kernel
+	WakerTimerWheel Waker = 4
+)
+
+var namesWaker = map[Waker]string{
+	0: "task",
+	1: "irq",
+	2: "softirq",
+	3: "timer",
+	4: "timer_wheel",
+}
+
+// String returns the name in lower case.
+func (v Waker) String() string { return nameOr(namesWaker[v], uint64(v)) }
+
 // Header begins every event.
 type Header struct {
 	Time uint64 // boot_ns
@@ -345,18 +376,20 @@ func (e *Switch) decode(fixed, tail []byte) {
 	e.Syscall = uint16(binary.LittleEndian.Uint16(fixed[30:]))
 }
 
-// Waking: header.tid (or an interrupt above it) makes target runnable. Packed like a switch.
+// Waking: header.tid (or an interrupt above it, see by) makes target runnable. Packed like a switch.
 type Waking struct {
 	Header
-	Target   uint32 // task_id
-	Reserved uint32 // u32
+	Target uint32 // task_id
+	By     uint16 // u16: enum waker
+	Number uint16 // u16: of the interrupt
 }
 
 // AppendTo implements Event.
 func (e *Waking) AppendTo(b []byte) []byte {
 	b = e.appendTo(b)
 	b = binary.LittleEndian.AppendUint32(b, uint32(e.Target))
-	b = binary.LittleEndian.AppendUint32(b, uint32(e.Reserved))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.By))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Number))
 	return append(b, e.tail...)
 }
 
@@ -364,7 +397,8 @@ func (e *Waking) decode(fixed, tail []byte) {
 	fixed = padded(fixed, 32)
 	e.decodeHeader(fixed, tail)
 	e.Target = uint32(binary.LittleEndian.Uint32(fixed[24:]))
-	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[28:]))
+	e.By = uint16(binary.LittleEndian.Uint16(fixed[28:]))
+	e.Number = uint16(binary.LittleEndian.Uint16(fixed[30:]))
 }
 
 // Fork: A new task, seen in its parent. The kind of id says what it is: a thread has its parent's pid.
@@ -1014,6 +1048,37 @@ func (e *Socket) decode(fixed, tail []byte) {
 	copy(e.IP[:], fixed[40:56])
 }
 
+// Interrupts: What one kind of interrupt work took on all CPUs, summed in the kernel until the end. Tail: its name.
+type Interrupts struct {
+	Header
+	Count    uint64 // event_count
+	Total    uint64 // duration_ns
+	By       uint16 // u16: enum waker
+	Number   uint16 // u16
+	Reserved uint32 // u32
+}
+
+// AppendTo implements Event.
+func (e *Interrupts) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Count))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Total))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.By))
+	b = binary.LittleEndian.AppendUint16(b, uint16(e.Number))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Reserved))
+	return append(b, e.tail...)
+}
+
+func (e *Interrupts) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 48)
+	e.decodeHeader(fixed, tail)
+	e.Count = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Total = uint64(binary.LittleEndian.Uint64(fixed[32:]))
+	e.By = uint16(binary.LittleEndian.Uint16(fixed[40:]))
+	e.Number = uint16(binary.LittleEndian.Uint16(fixed[42:]))
+	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[44:]))
+}
+
 // New returns an empty event of a kind.
 func New(kind Kind) Event {
 	var e Event
@@ -1062,6 +1127,8 @@ func New(kind Kind) Event {
 		e = &Sync{}
 	case KindSocket:
 		e = &Socket{}
+	case KindInterrupts:
+		e = &Interrupts{}
 	default:
 		e = &Unknown{}
 	}
@@ -1083,7 +1150,7 @@ var Specs = []Spec{
 		{Name: "compat", Type: "u8", Offset: 29, Size: 1, Count: 0, Signed: false, Doc: "1: the system call is from the 32-bit table"},
 		{Name: "syscall", Type: "syscall_number", Offset: 30, Size: 2, Count: 0, Signed: false, Doc: "in which the one who left sleeps"},
 	}},
-	{Kind: KindWaking, Name: "waking", Size: 32, Doc: "header.tid (or an interrupt above it) makes target runnable. Packed like a switch.", Fields: []Field{
+	{Kind: KindWaking, Name: "waking", Size: 32, Doc: "header.tid (or an interrupt above it, see by) makes target runnable. Packed like a switch.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
 		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
@@ -1091,7 +1158,8 @@ var Specs = []Spec{
 		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
 		{Name: "target", Type: "task_id", Offset: 24, Size: 4, Count: 0, Signed: false, Doc: ""},
-		{Name: "reserved", Type: "u32", Offset: 28, Size: 4, Count: 0, Signed: false, Doc: ""},
+		{Name: "by", Type: "u16", Offset: 28, Size: 2, Count: 0, Signed: false, Doc: "enum waker"},
+		{Name: "number", Type: "u16", Offset: 30, Size: 2, Count: 0, Signed: false, Doc: "of the interrupt"},
 	}},
 	{Kind: KindFork, Name: "fork", Size: 40, Doc: "A new task, seen in its parent. The kind of id says what it is: a thread has its parent's pid.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
@@ -1361,5 +1429,18 @@ var Specs = []Spec{
 		{Name: "port", Type: "u16", Offset: 36, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "reserved", Type: "u16", Offset: 38, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "ip", Type: "u8", Offset: 40, Size: 1, Count: 16, Signed: false, Doc: "IPv4 in the first four bytes"},
+	}},
+	{Kind: KindInterrupts, Name: "interrupts", Size: 48, Doc: "What one kind of interrupt work took on all CPUs, summed in the kernel until the end. Tail: its name.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "count", Type: "event_count", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "total", Type: "duration_ns", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "by", Type: "u16", Offset: 40, Size: 2, Count: 0, Signed: false, Doc: "enum waker"},
+		{Name: "number", Type: "u16", Offset: 42, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "reserved", Type: "u32", Offset: 44, Size: 4, Count: 0, Signed: false, Doc: ""},
 	}},
 }

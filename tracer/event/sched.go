@@ -20,6 +20,7 @@ const (
 	noteNested  = 2
 	noteCurrent = 3
 	noteSyscall = 4
+	noteWaker   = 5
 )
 
 const (
@@ -52,6 +53,7 @@ type SchedDecoder struct {
 	syscall uint16 // from a note, for the next switch
 	compat  uint8
 	noted   bool
+	waker   uint32 // from a note, for the next waking
 }
 
 // Time returns the time of the last word, in nanoseconds from boot.
@@ -71,7 +73,8 @@ func (d *SchedDecoder) Next(word uint64) Event {
 		return d.note(word)
 	case WordWaking:
 		d.advance(word)
-		d.wake = Waking{Header: d.header(KindWaking), Target: tidOf(word)}
+		d.wake = Waking{Header: d.header(KindWaking), Target: tidOf(word), By: uint16(d.waker), Number: uint16(d.waker >> 16)}
+		d.waker = 0
 		return &d.wake
 	}
 	d.advance(word)
@@ -103,6 +106,8 @@ func (d *SchedDecoder) note(word uint64) Event {
 		return &d.lost
 	case noteCurrent:
 		d.current = uint32(payload)
+	case noteWaker:
+		d.waker = uint32(payload)
 	case noteSyscall:
 		d.syscall, d.compat, d.noted = uint16(payload), uint8(payload>>31&1), true
 	}

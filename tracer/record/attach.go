@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,16 +35,26 @@ func (a *attached) detach() {
 	a.links = nil
 }
 
-const offByOption = "switched off by --without"
+const (
+	offByOption = "switched off by --without"
+	offWhenIdle = "left off so as not to wake idle CPUs"
+)
 
-// attachProbes tries each probe's ways in order and tells what became of each.
-func attachProbes(l *loader, off map[string]bool) ([]*attached, []tracefile.ProbeStatus) {
+// attachProbes tries each probe's ways in order and tells what became of each. A probe that this kind
+// of recording has no use for isn't mentioned.
+func attachProbes(l *loader) ([]*attached, []tracefile.ProbeStatus) {
 	var all []*attached
 	var statuses []tracefile.ProbeStatus
 	for _, p := range probes {
-		if off[p.id.String()] {
-			statuses = append(statuses, tracefile.ProbeStatus{
-				Name: p.id.String(), Status: tracefile.StatusOff, Reason: offByOption})
+		name := p.id.String()
+		switch {
+		case p.idle == idleOnly && !l.options.Idle:
+			continue
+		case p.idle == neverIdle && l.options.Idle:
+			statuses = append(statuses, tracefile.ProbeStatus{Name: name, Status: tracefile.StatusOff, Reason: offWhenIdle})
+			continue
+		case slices.Contains(l.options.Without, name):
+			statuses = append(statuses, tracefile.ProbeStatus{Name: name, Status: tracefile.StatusOff, Reason: offByOption})
 			continue
 		}
 		programs, status := attachProbe(l, p)

@@ -126,7 +126,7 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	if err := r.drainUntil(time.Now()); err != nil {
 		return err
 	}
-	if err := errors.Join(r.writeLastReads(r.ended), r.writeLosses(), r.writeUntoldLosses(r.ended)); err != nil {
+	if err := errors.Join(r.writeLastReads(r.ended), r.writeInterrupts(r.ended), r.writeLosses(), r.writeUntoldLosses(r.ended)); err != nil {
 		return err
 	}
 	if err := r.writer.Event(system.ReadClocks(event.ClockAtEnd)); err != nil {

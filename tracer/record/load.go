@@ -135,6 +135,7 @@ func (l *loader) configureCore(spec *ebpf.CollectionSpec) error {
 	}
 	// Without tracefs only what needs it is off: attaching will say so.
 	return errors.Join(set(spec, map[string]any{
+		"tell_wakers":      flag(l.options.Idle),
 		"has_task_pt_regs": flag(l.kernel.taskPtRegs),
 		"switch_state_arg": uint32(l.kernel.switchState),
 		"thread_size":      uint32(max(16384, os.Getpagesize())),

@@ -24,6 +24,7 @@ type Options struct {
 	Without     []string      // probes to leave off
 	SampleHz    int           // CPU samples per second and CPU
 	BufferBytes int           // of the ring buffer for everything but sched events
+	Idle        bool          // look at an idle machine: don't wake it, tell what does
 	Tool        string        // name and version of this program, for the header
 	// Notice is told, in words, what the user should know while recording.
 	Notice func(format string, args ...any)
@@ -37,6 +38,7 @@ const (
 
 const (
 	drainInterval = time.Second     // at the latest; full buffers are drained earlier
+	idleInterval  = 4 * time.Second // a machine that does little fills little
 	rtInterval    = time.Second / 5 // where the sched programs can't wake the reader
 	flushInterval = 5 * time.Second // what a killed recorder loses at most, with drainInterval
 )

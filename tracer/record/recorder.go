@@ -50,14 +50,12 @@ func attach(options Options) (*recorder, error) {
 	kernel := readKernel(options.NoBTF)
 	if !kernel.rtRingOK {
 		r.interval = rtInterval
+	} else if options.Idle {
+		r.interval = idleInterval
 	}
 	r.loader = newLoader(kernel, options)
 	r.stats.tick(time.Now())
-	off := map[string]bool{}
-	for _, name := range options.Without {
-		off[name] = true
-	}
-	r.programs, r.statuses = attachProbes(r.loader, off)
+	r.programs, r.statuses = attachProbes(r.loader)
 	r.loader.kernel.types = nil // the kernel's types take several MB and were needed for loading only
 	if len(r.programs) == 0 {
 		r.close()

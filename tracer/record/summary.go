@@ -24,7 +24,7 @@ func (r *recorder) summary(reason string) string {
 		fmt.Fprintf(&b, "; %d events LOST (--buffer makes room for more)", lost)
 	}
 	for _, s := range r.statuses {
-		if s.Status == tracefile.StatusOff && !strings.HasPrefix(s.Reason, offByOption) {
+		if s.Status == tracefile.StatusOff && s.Reason != offByOption && s.Reason != offWhenIdle {
 			fmt.Fprintf(&b, "\nprobe %s is off: %s", s.Name, s.Reason)
 		}
 	}

@@ -125,6 +125,9 @@ func process(t *testing.T, tl *timeline.Timeline, pid int) *timeline.Process {
 		}
 	}
 	if len(found) != 1 {
+		for _, p := range found {
+			t.Errorf("process %d lived from %d to %d (%d threads, existed: %v, execs: %d)", pid, p.Start, p.End, len(p.Threads), p.Existed, len(p.Execs))
+		}
 		t.Fatalf("the model has %d processes with id %d, want 1", len(found), pid)
 	}
 	return found[0]

@@ -49,13 +49,23 @@ const (
 type probe struct {
 	id   event.Probe
 	ways []way
+	idle idleUse
 }
+
+// What becomes of a probe when an idle machine is looked at.
+type idleUse int
+
+const (
+	always    idleUse = iota
+	idleOnly          // too many events on a busy machine
+	neverIdle         // it would wake idle CPUs
+)
 
 const plainNote = "no BTF: "
 
 // probes is the table of everything that can be recorded (DESIGN: probes).
 var probes = []probe{
-	{event.ProbeProcess, []way{
+	{id: event.ProbeProcess, ways: []way{
 		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "process_fork", attach: attachTracing},
 			{program: "process_exec", attach: attachTracing},
@@ -72,13 +82,13 @@ var probes = []probe{
 				{program: "sys_exit", attach: attachSysExit, wants: wantArgs},
 			}},
 	}},
-	{event.ProbeCgroup, []way{
+	{id: event.ProbeCgroup, ways: []way{
 		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "cgroup_made", attach: attachTracing},
 			{program: "cgroup_attach", attach: attachTracing},
 		}},
 	}},
-	{event.ProbeOpen, []way{
+	{id: event.ProbeOpen, ways: []way{
 		{via: "fexit/do_sys_openat2", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "open_fexit", attach: attachTracing},
 		}},
@@ -88,7 +98,7 @@ var probes = []probe{
 		sysExitWay(wantOpen),
 		plainSysExitWay(wantOpen, "names as the caller wrote them, no file identity"),
 	}},
-	{event.ProbeSync, []way{
+	{id: event.ProbeSync, ways: []way{
 		{via: "fexit/vfs_fsync_range", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "fsync_fexit", attach: attachTracing},
 			{program: "syncfs_fexit", attach: attachTracing},
@@ -100,7 +110,7 @@ var probes = []probe{
 		sysExitWay(wantSync),
 		plainSysExitWay(wantSync, "the file is known by its descriptor only"),
 	}},
-	{event.ProbeSocket, []way{
+	{id: event.ProbeSocket, ways: []way{
 		{via: "fexit/__sys_connect", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "connect_fexit", attach: attachTracing},
 			{program: "bind_fexit", attach: attachTracing},
@@ -112,26 +122,38 @@ var probes = []probe{
 		sysExitWay(wantSocket),
 		plainSysExitWay(wantSocket, ""),
 	}},
-	{event.ProbeFault, []way{
+	{id: event.ProbeFault, ways: []way{
 		{via: "perf/major-faults", object: coreObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "fault", attach: attachMajorFault}}},
 		{via: "perf/major-faults", object: plainObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "fault", attach: attachMajorFault}}},
 	}},
-	{event.ProbeCpufreq, []way{
+	{id: event.ProbeCpufreq, ways: []way{
 		{via: "tp_btf/cpu_frequency", object: coreObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "cpufreq", attach: attachTracing}}},
 		{via: "tracepoint/power/cpu_frequency", object: plainObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "cpufreq", attach: attachTracepoint, target: "power/cpu_frequency"}}},
 	}},
-	{event.ProbeSample, []way{
+	{id: event.ProbeSample, ways: []way{
 		{via: "perf/cpu-clock", object: coreObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "sample", attach: attachSample}}},
 		{via: "perf/cpu-clock", object: plainObject, status: tracefile.StatusLesser,
 			note:     plainNote + "no user stack pointer while in the kernel",
 			programs: []hook{{program: "sample", attach: attachSample}}},
-	}},
-	{event.ProbeRead, []way{
+	}, idle: neverIdle},
+	{id: event.ProbeIrq, ways: []way{
+		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+			{program: "irq_entry", attach: attachTracing},
+			{program: "irq_exit", attach: attachTracing},
+			{program: "softirq_entry", attach: attachTracing},
+			{program: "softirq_exit", attach: attachTracing},
+			{program: "hrtimer_entry", attach: attachTracing},
+			{program: "hrtimer_exit", attach: attachTracing},
+			{program: "timer_entry", attach: attachTracing},
+			{program: "timer_exit", attach: attachTracing},
+		}},
+	}, idle: idleOnly},
+	{id: event.ProbeRead, ways: []way{
 		{via: "tracepoint", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "page_added", attach: attachTracepoint, target: "filemap/mm_filemap_add_to_page_cache"},
 			{program: "page_deleted", attach: attachTracepoint, target: "filemap/mm_filemap_delete_from_page_cache"},
@@ -143,7 +165,7 @@ var probes = []probe{
 				{program: "page_deleted", attach: attachTracepoint, target: "filemap/mm_filemap_delete_from_page_cache"},
 			}},
 	}},
-	{event.ProbeReclaim, []way{
+	{id: event.ProbeReclaim, ways: []way{
 		{via: "tracepoint", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "memcg_reclaim_begin", attach: attachTracepoint, target: "vmscan/mm_vmscan_memcg_reclaim_begin"},
 			{program: "memcg_reclaim_end", attach: attachTracepoint, target: "vmscan/mm_vmscan_memcg_reclaim_end"},
@@ -151,11 +173,11 @@ var probes = []probe{
 			{program: "direct_reclaim_end", attach: attachTracepoint, target: "vmscan/mm_vmscan_direct_reclaim_end"},
 		}},
 	}},
-	{event.ProbeMapping, []way{
+	{id: event.ProbeMapping, ways: []way{
 		{via: "perf/mmap2", status: tracefile.StatusOn, programs: []hook{{attach: attachMappings}}},
 	}},
 	// Last, so that attaching the others is not recorded switch by switch.
-	{event.ProbeSched, []way{
+	{id: event.ProbeSched, ways: []way{
 		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "sched_switch", attach: attachTracing},
 			{program: "sched_waking", attach: attachTracing},
