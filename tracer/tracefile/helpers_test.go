@@ -86,11 +86,12 @@ func lines(t testing.TB, s Source) (lines []string) {
 	return lines
 }
 
-// writeTrace makes a trace, with a chunk for each step, so that a small one has many.
+// writeTrace makes a trace, with a chunk for each step, so that a small one has many. It has no spec but
+// that of the one kind it needs, which makes it quick to read thousands of times.
 func writeTrace(t testing.TB, end bool, steps ...func(w *Writer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := NewWriter(&b, &Header{CPUs: 4, Tool: "test"})
+	w, err := NewWriter(&b, &Header{CPUs: 4, Tool: "test", Specs: []event.Spec{*event.SpecOf(event.KindFork)}})
 	if err != nil {
 		t.Fatal(err)
 	}

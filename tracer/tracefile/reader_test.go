@@ -22,7 +22,7 @@ func TestSchedRoundTrip(t *testing.T) {
 		words := makeWords(uint64(cpu), 2*chunkWords+1000)
 		// Notes of each kind, in odd places; and a lap bit, which means nothing here.
 		words = slices.Insert(words, 700, uint64(event.WordNote)<<kindShift|1<<noteShift|42)
-		words = slices.Insert(words, 500, uint64(event.WordNote)<<kindShift|noteSyscall<<noteShift|1<<31|5000)
+		words = slices.Insert(words, 500, uint64(event.WordNote)<<kindShift|4<<noteShift|1<<31|5000)
 		words[100] |= event.LapBit
 		want = append(want, decodeWords(t, uint16(cpu), words)...)
 		for len(words) > 0 {
@@ -55,8 +55,14 @@ func compareTime(a, b string) int {
 // However the words are cut by flushes, also between a note and its switch, they say the same.
 func TestFlushBetweenAnyTwoWords(t *testing.T) {
 	words := makeWords(9, 60)
-	words = slices.Insert(words, 30, uint64(event.WordNote)<<kindShift|noteSyscall<<noteShift|5000)
+	words = slices.Insert(words, 30, uint64(event.WordNote)<<kindShift|4<<noteShift|5000)
 	words = slices.Insert(words, 40, uint64(event.WordNote)<<kindShift|2<<noteShift|7, currentWord(77))
+	for i, word := range words {
+		if event.KindOfWord(word) == event.WordWaking { // a note about a waking, too
+			words = slices.Insert(words, i, uint64(event.WordNote)<<kindShift|5<<noteShift|2)
+			break
+		}
+	}
 	want := decodeWords(t, 0, words)
 	for cut := range len(words) {
 		b := writeTrace(t, false, sched(0, words[:cut]), sched(0, words[cut:]))

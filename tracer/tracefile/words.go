@@ -17,8 +17,7 @@ const (
 
 	noteShift   = 56
 	noteMask    = 1<<5 - 1
-	noteCurrent = 3
-	noteSyscall = 4
+	noteCurrent = 3 // the notes before it are losses, those after it are about the next word
 	payloadMask = 1<<noteShift - 1
 )
 
@@ -42,18 +41,19 @@ func (s *wordState) next(word uint64) bool {
 		s.time = word & (1<<kindShift - 1)
 		return false
 	case event.WordNote:
-		switch word >> noteShift & noteMask {
-		case noteCurrent:
+		switch note := word >> noteShift & noteMask; {
+		case note < noteCurrent:
+			return true
+		case note == noteCurrent:
 			s.current = uint32(word & payloadMask)
-			return false
-		case noteSyscall:
+		default:
 			s.note = word
-			return false
 		}
-		return true
+		return false
 	case event.WordSwitch:
-		s.current, s.note = tidOf(word), 0
+		s.current = tidOf(word)
 	}
+	s.note = 0
 	s.time += (word - s.time) & timeMask
 	return true
 }
