@@ -67,14 +67,42 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 
 // add takes one event in. Whatever its order and content, the model stays consistent.
 func (b *builder) add(e event.Event) {
-	h := e.Head()
-	b.now = min(max(b.now, h.Time), b.last)
+	time := e.Head().Time
+	b.now = min(max(b.now, time), b.last)
 	b.tl.Events++
+	// Probes are attached and detached one by one, so before and after the recording some events are
+	// missing. Who was born before it is worth knowing nevertheless.
+	before, after := time < b.tl.Start, time > b.last
 	switch e := e.(type) {
 	case *event.Switch:
-		b.onSwitch(e)
+		if !before && !after {
+			b.onSwitch(e)
+		}
 	case *event.Waking:
-		b.onWaking(e)
+		if !before && !after {
+			b.onWaking(e)
+		}
+	case *event.Open, *event.Fault, *event.Sample:
+		if !before && !after {
+			b.addOfThread(e)
+		}
+	case *event.Exec:
+		if !after {
+			b.takeOver(e)
+			b.addOfThread(e)
+		}
+	case *event.Fork, *event.Args, *event.Exit, *event.Rename, *event.CgroupAttach:
+		if !after {
+			b.addOfThread(e)
+		}
+	default:
+		b.addFact(e)
+	}
+}
+
+// addFact takes in what doesn't come from the CPU that it names, and holds whenever it is told.
+func (b *builder) addFact(e event.Event) {
+	switch e := e.(type) {
 	case *event.Task:
 		b.onTask(e)
 	case *event.Lost:
@@ -89,11 +117,6 @@ func (b *builder) add(e event.Event) {
 		b.onPath(e)
 	case *event.Cpufreq:
 		b.onFrequency(e)
-	case *event.Exec:
-		b.takeOver(e)
-		b.addOfThread(e)
-	case *event.Fork, *event.Args, *event.Exit, *event.Rename, *event.CgroupAttach, *event.Open, *event.Fault, *event.Sample:
-		b.addOfThread(e)
 	}
 }
 

@@ -189,6 +189,17 @@ func TestStates(t *testing.T) {
 			10.100 [1] 101 switch next=0 state=sleeping`, `
 			100/100 : unknown 50, running 50
 			101/101 : running 100`},
+		{"what comes before and after the recording is not complete", `
+			9.990 [0] 0 switch next=100
+			9.995 [0] 100 fork child_tid=200 child_pid=200
+			9.996 [0] 200 rename target=200 comm="born before"
+			10.050 [0] 200 switch next=100 state=sleeping
+			10.150 [0] 0 switch next=300
+			10.150 [0] 300 open result=3 name="/x"
+			10.160 [0] 0 waking target=200
+			trailer {"end_ns":10100000000}`, `
+			100/100 : running 50, runnable 50
+			200/200 born before: running 50, sleeping 50`},
 		{"without the sched probe nothing is known", `
 			header {"start_ns":10000000000,"probes":[{"name":"process","status":"on"}]}
 			10.000 [0] 100 fork child_tid=200 child_pid=200
