@@ -23,13 +23,15 @@ type tailForm struct {
 var anyTail = wholeTail("tail")
 
 var tailForms = map[event.Kind]tailForm{
-	event.KindExec:    wholeTail("name"),
-	event.KindOpen:    wholeTail("name"),
-	event.KindCgroup:  wholeTail("path"),
-	event.KindMapping: wholeTail("path"),
-	event.KindPath:    {[]string{"path"}, showPath, readPath},
-	event.KindArgs:    {[]string{"argv"}, showArgs, readArgs},
-	event.KindTask:    {[]string{"exe", "argv"}, showTask, readTask},
+	event.KindExec:       wholeTail("name"),
+	event.KindOpen:       wholeTail("name"),
+	event.KindCgroup:     wholeTail("path"),
+	event.KindMapping:    wholeTail("path"),
+	event.KindSocket:     wholeTail("path"),
+	event.KindInterrupts: wholeTail("name"),
+	event.KindPath:       {[]string{"path"}, showPath, readPath},
+	event.KindArgs:       {[]string{"argv"}, showArgs, readArgs},
+	event.KindTask:       {[]string{"exe", "argv"}, showTask, readTask},
 }
 
 // tailFormOf returns the form that gives the event's tail back exactly.

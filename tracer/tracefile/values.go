@@ -40,6 +40,9 @@ var enums = map[string]form{
 	"clock.reason":  withNames(func(v uint64) string { return event.ClockReason(v).String() }),
 	"lost.probe":    withNames(func(v uint64) string { return event.Probe(v).String() }),
 	"lost.reason":   withNames(func(v uint64) string { return event.LostReason(v).String() }),
+	"waking.by":     withNames(func(v uint64) string { return event.Waker(v).String() }),
+	"interrupts.by": withNames(func(v uint64) string { return event.Waker(v).String() }),
+	"socket.call":   withNames(func(v uint64) string { return event.SocketCall(v).String() }),
 	"reclaim.phase": withNames(func(v uint64) string { return event.ReclaimPhase(v).String() }),
 	"reclaim.kind":  withNames(func(v uint64) string { return event.ReclaimKind(v).String() }),
 }
@@ -59,7 +62,8 @@ func formOf(s *event.Spec, f *event.Field) form {
 
 // isDigest tells whether an array of bytes is no text, which its type doesn't tell.
 func isDigest(s *event.Spec, f *event.Field) bool {
-	return s.Name == "mapping" && f.Name == "build_id" && f.Size == 1
+	return f.Size == 1 && f.Count > 0 && (f.Name == "build_id" || f.Name == "ip") &&
+		(s.Kind == event.KindMapping || s.Kind == event.KindSocket)
 }
 
 // defaultOf is the value of a field that a line doesn't mention.
