@@ -46,7 +46,7 @@ func (t *text) cost() {
 		share, seconds(s.CPU), seconds(s.BPF), size(s.MaxRSS), size(s.BytesWritten)), 2)
 }
 
-// losses says what was lost and which probes do less than they could.
+// losses says what was lost, and what the probes can't tell.
 func (t *text) losses() {
 	s := "Lost: nothing."
 	if lost := t.r.Lost(); lost > 0 {
@@ -57,26 +57,32 @@ func (t *text) losses() {
 		s = fmt.Sprintf("LOST: %s, so times and counts are incomplete: %s.", count(int(min(lost, 1<<62)), "event"),
 			strings.Join(parts, ", "))
 	}
-	var off []string
+	t.paragraph(s+" "+t.probes(), 2)
+}
+
+// probes says which probes are off or do less than they could: in the short form only their names.
+func (t *text) probes() string {
+	byStatus := map[string][]string{}
 	for _, p := range t.r.Can.Statuses {
-		if p.Status == tracefile.StatusOn {
-			continue
+		name := printable(p.Name)
+		if t.top != DefaultTop && p.Reason != "" {
+			name += " (" + printable(p.Reason) + ")"
 		}
-		why := printable(p.Name) + " " + printable(p.Status)
-		if p.Reason != "" {
-			why += " (" + printable(p.Reason) + ")"
+		byStatus[p.Status] = append(byStatus[p.Status], name)
+	}
+	var parts []string
+	for _, status := range []string{tracefile.StatusOff, tracefile.StatusLesser} {
+		if names := byStatus[status]; len(names) > 0 {
+			parts = append(parts, status+": "+strings.Join(names, ", "))
 		}
-		off = append(off, why)
 	}
 	switch {
 	case len(t.r.Can.Statuses) == 0:
-		s += " Probes: not known."
-	case len(off) == 0:
-		s += " Probes: all on."
+		return "Probes: not known."
+	case len(parts) == 0:
+		return "Probes: all on."
 	case t.top == DefaultTop:
-		s += " Probes: " + cut(strings.Join(off, "; "), 2*columns-len(s)-20) + "."
-	default:
-		s += " Probes: " + strings.Join(off, "; ") + "."
+		return "Probes " + strings.Join(parts, "; ") + " (--top 0 says why)."
 	}
-	t.paragraph(s, 2)
+	return "Probes " + strings.Join(parts, "; ") + "."
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
@@ -62,7 +63,7 @@ func (t *text) rows(n int) int {
 func (t *text) findings() {
 	list := t.r.Findings
 	if len(list) == 0 {
-		t.line("Nothing was found that is worth fixing first.")
+		t.line("Nothing was found that is worth fixing.")
 		return
 	}
 	n, detailed := t.rows(len(list)), t.rows(len(list))
@@ -113,17 +114,22 @@ func processName(p *timeline.Process) string {
 	if name == "" {
 		name = "-"
 	}
+	var about []string
 	switch {
 	case p.Recorder:
-		name += " (the recorder)"
-	case p.Kernel:
-		name += " (kernel)"
-	case p.Unit != nil:
-		name += " (" + printable(p.Unit.Name) + ")"
+		about = append(about, "the recorder")
 	case p.Command:
-		name += " (command)"
+		about = append(about, "command")
+	case p.Kernel:
+		about = append(about, "kernel")
 	}
-	return name
+	if p.Unit != nil {
+		about = append(about, printable(p.Unit.Name))
+	}
+	if len(about) == 0 {
+		return name
+	}
+	return name + " (" + strings.Join(about, ", ") + ")"
 }
 
 // modules writes the Python files by the time until the next was opened.
