@@ -125,7 +125,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s: status %d, %d bytes", shell, r.status, len(r.stdout))
 		}
 	}
-	if r := bootscope(t, ".", nil, "__complete", "export", "t.bst", "--format", ""); !strings.HasPrefix(r.stdout, "chrome\n") {
+	if r := bootscope(t, ".", nil, "__complete", "export", "t.bst", "--format", ""); !strings.HasPrefix(r.stdout, "perfetto\n") {
 		t.Errorf("--format is completed by %q", r.stdout)
 	}
 }

@@ -16,6 +16,7 @@ const (
 	compress = "github.com/klauspost/compress"
 	xsys     = "golang.org/x/sys"
 	cmp      = "github.com/google/go-cmp"
+	protobuf = "google.golang.org/protobuf"
 )
 
 // The table: cmd -> export -> findings -> python -> timeline -> tracefile -> event, and
@@ -27,7 +28,7 @@ var rules = []layering.Rule{
 	{Dir: "tracer/timeline", May: []string{"tracer/tracefile", "tracer/event"}},
 	{Dir: "tracer/python", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event"}},
 	{Dir: "tracer/findings", May: []string{"tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event"}},
-	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event"}},
+	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event", protobuf}},
 
 	{Dir: "bpf", May: []string{ebpf}, Tests: []string{"tracer/event"}},
 	{Dir: "tracer/system", May: []string{"tracer/tracefile", "tracer/event", xsys}},

@@ -1,0 +1,123 @@
+package export
+
+import (
+	"fmt"
+
+	pb "github.com/bootscope/bootscope/export/perfettopb"
+	"github.com/bootscope/bootscope/tracer/event"
+	"github.com/bootscope/bootscope/tracer/findings"
+	"github.com/bootscope/bootscope/tracer/tracefile"
+)
+
+// machine tells of the machine and its clocks.
+func (x *perfettoExport) machine() {
+	h, m := x.tl.Header, &x.message
+	x.part.Reset()
+	x.part.String(pb.UtsnameSysname, "Linux")
+	x.part.String(pb.UtsnameRelease, h.Kernel)
+	x.part.String(pb.UtsnameMachine, h.Arch)
+	m.Reset()
+	m.Message(pb.SystemUtsname, &x.part)
+	m.Int(pb.SystemPageSize, int64(h.PageSize))
+	m.Int(pb.SystemCPUs, int64(h.CPUs))
+	x.w.write(x.tl.Start, pb.PacketSystemInfo, m)
+
+	// A reader wants to know first of which clock the times are.
+	x.clocks(clockReading{pb.ClockBoottime, x.tl.Start})
+	for _, c := range x.tl.Clocks {
+		x.clocks(clockReading{pb.ClockBoottime, c.Boot}, clockReading{pb.ClockRealtime, c.Realtime},
+			clockReading{pb.ClockMonotonic, c.Monotonic})
+	}
+}
+
+type clockReading struct{ clock, time uint64 }
+
+// clocks writes readings of several clocks at one moment, the first of which is that of all times here.
+func (x *perfettoExport) clocks(readings ...clockReading) {
+	m := &x.message
+	m.Reset()
+	for _, r := range readings {
+		x.part.Reset()
+		x.part.Uint(pb.ClockID, r.clock)
+		x.part.Uint(pb.ClockTimestamp, r.time)
+		m.Message(pb.SnapshotClocks, &x.part)
+	}
+	m.Uint(pb.SnapshotPrimaryClock, readings[0].clock)
+	x.w.write(readings[0].time, pb.PacketClockSnapshot, m)
+}
+
+// beginRecording begins the recording's own slice and says what was recorded.
+func (x *perfettoExport) beginRecording() {
+	x.describe(recordingTrack, rootTrack, "Recording", "What was recorded, on what machine.", 1, 0)
+	h := x.tl.Header
+	a := x.w.args()
+	a.text("tool", h.Tool)
+	a.text("kernel", h.Kernel)
+	a.text("arch", h.Arch)
+	a.text("machine", h.Machine)
+	a.text("boot_id", h.BootID)
+	a.texts("command", h.Command)
+	for _, p := range x.tl.Can.Statuses {
+		if p.Status != tracefile.StatusOn {
+			a.text("probe_"+p.Name, p.Status+": "+p.Reason)
+		}
+	}
+	for _, l := range x.tl.Losses {
+		a.number("lost_"+l.Probe+"_"+l.Reason, int64(min(l.Count, 1<<62)))
+	}
+	if n := len(x.tl.Problems); n > 0 {
+		a.number("damaged_places", int64(n))
+	}
+	if x.tl.Complete() {
+		a.text("end", x.tl.Trailer.Reason)
+	}
+	x.w.begin(recordingTrack, x.tl.Start, "recording", "recording", a)
+}
+
+// endRecording ends it. That of a recording that was cut off has no end.
+func (x *perfettoExport) endRecording() {
+	if x.tl.Complete() {
+		x.w.end(recordingTrack, x.tl.End)
+		return
+	}
+	x.w.instant(recordingTrack, x.tl.End, "recording", "recording was cut off", x.w.args())
+}
+
+// lost marks where events are missing.
+func (x *perfettoExport) lost(e *event.Lost) {
+	if !x.losses {
+		x.losses = true
+		x.describe(lossTrack, rootTrack, "Lost events", "Where events are missing, at the time of the last one before.", 2, 0)
+	}
+	probe, reason := event.Probe(e.Probe).String(), event.LostReason(e.Reason).String()
+	a := x.w.args()
+	a.text("probe", probe)
+	a.text("reason", reason)
+	a.number("count", int64(min(e.Count, 1<<62)))
+	a.number("cpu", int64(e.CPU))
+	x.w.instant(lossTrack, e.Time, "loss", probe+" events lost", a)
+}
+
+// findings shows what to fix on a track of its own: the costliest on top, each as long as the recording,
+// since a finding is about all of it.
+func (x *perfettoExport) findings(list []findings.Finding) {
+	if len(list) == 0 {
+		return
+	}
+	x.describe(findingTrack, rootTrack, "Findings", "What to fix, with the most that it can save.", 3, 0)
+	for _, f := range list {
+		a := x.w.args()
+		a.text("id", f.ID)
+		a.number("cost_ns", int64(f.Cost))
+		a.text("unit", f.Unit)
+		if f.PID != 0 {
+			a.number("pid", int64(f.PID))
+		}
+		a.texts("evidence", f.Evidence)
+		a.text("remedy", f.Remedy)
+		x.w.begin(findingTrack, x.tl.Start, "finding", fmt.Sprintf("at most %.3f s: %s", float64(f.Cost)/1e9, f.Title), a)
+	}
+	for range list {
+		x.w.end(findingTrack, x.tl.End)
+	}
+}

@@ -1,0 +1,147 @@
+package export
+
+import (
+	"sort"
+
+	pb "github.com/bootscope/bootscope/export/perfettopb"
+	"github.com/bootscope/bootscope/tracer/timeline"
+)
+
+// The tracks. 0 is the root, of which all others are parts.
+const (
+	rootTrack perfettoTrack = iota
+	recordingTrack
+	lossTrack
+	findingTrack
+	unitsTrack
+)
+
+// The tracks of which there are many are numbered from here, each kind by itself.
+const (
+	unitTracks perfettoTrack = (iota + 1) << 32
+	lifeTracks
+	threadTracks
+	processTracks
+)
+
+// describe says what a track is called, and of which it is a part. The ranks order those of one parent.
+func (x *perfettoExport) describe(t, parent perfettoTrack, name, description string, rank, children int) {
+	m := &x.message
+	m.Reset()
+	m.Uint(pb.TrackUUID, uint64(t))
+	if parent != rootTrack {
+		m.Uint(pb.TrackParent, uint64(parent))
+	}
+	m.String(pb.TrackName, name)
+	if description != "" {
+		m.String(pb.TrackDescription, description)
+	}
+	m.Int(pb.TrackRank, int64(rank))
+	if children != 0 {
+		m.Uint(pb.TrackChildOrdering, uint64(children))
+	}
+	x.w.write(x.tl.Start, pb.PacketTrackDescriptor, m)
+}
+
+// track returns the track of a thread, which may be of another build of the same source. It is described
+// when it is first needed: the reader then knows the thread, which it must tell from others that had or
+// will have the same id.
+func (x *perfettoExport) track(th *timeline.Thread, at uint64) perfettoTrack {
+	t := threadTracks + perfettoTrack(th.Index)
+	if x.begun[th.Index] {
+		return t
+	}
+	x.begun[th.Index] = true
+	m, d := &x.message, &x.part
+	d.Reset()
+	d.Int(pb.DescriptorPID, int64(int32(x.tl.Threads[th.Index].Process.PID)))
+	d.Int(pb.DescriptorTID, int64(th.TID))
+	m.Reset()
+	m.Uint(pb.TrackUUID, uint64(t))
+	m.Message(pb.TrackThread, d)
+	x.w.write(at, pb.PacketTrackDescriptor, m)
+	return t
+}
+
+// orderProcesses asks the viewer to show the processes of a unit together, those of the units that ran
+// longest first, and the kernel's last. Viewers before 2026 have an order of their own.
+func (x *perfettoExport) orderProcesses() {
+	m := &x.message
+	m.Reset()
+	m.Uint(pb.TrackUUID, uint64(rootTrack))
+	m.Uint(pb.TrackChildOrdering, pb.ChildrenExplicit)
+	m.Uint(pb.TrackProcessOrdering, pb.ProcessesExplicit)
+	x.w.write(x.tl.Start, pb.PacketTrackDescriptor, m)
+	for rank, p := range x.inOrder() {
+		x.part.Reset()
+		x.part.Int(pb.DescriptorPID, int64(int32(p.PID)))
+		m.Reset()
+		m.Uint(pb.TrackUUID, uint64(processTracks)+uint64(rank))
+		m.Message(pb.TrackProcess, &x.part)
+		m.Int(pb.TrackRank, int64(rank+1))
+		// After the birth, which has the same time, or the reader would take it for that of another.
+		x.w.write(max(p.Start+1, x.tl.Start), pb.PacketTrackDescriptor, m)
+	}
+}
+
+// inOrder returns the processes as they should be shown.
+func (x *perfettoExport) inOrder() []*timeline.Process {
+	unitRank := map[*timeline.Unit]int{}
+	for i, u := range x.unitsByTime() {
+		unitRank[u] = i
+	}
+	rank := func(p *timeline.Process) int {
+		switch {
+		case p.Kernel:
+			return len(unitRank) + 1
+		case p.Unit == nil:
+			return len(unitRank)
+		}
+		return unitRank[p.Unit]
+	}
+	list := append([]*timeline.Process(nil), x.tl.Processes...)
+	sort.SliceStable(list, func(i, j int) bool {
+		a, b := rank(list[i]), rank(list[j])
+		return a < b || a == b && list[i].Times[timeline.Running] > list[j].Times[timeline.Running]
+	})
+	return list
+}
+
+// unitsByTime returns the units, those that ran longest first.
+func (x *perfettoExport) unitsByTime() []*timeline.Unit {
+	list := append([]*timeline.Unit(nil), x.tl.Units...)
+	sort.SliceStable(list, func(i, j int) bool {
+		return list[i].Times[timeline.Running] > list[j].Times[timeline.Running]
+	})
+	return list
+}
+
+// units shows the life of each process on a track of its unit. Kernel threads have none: they live all
+// along.
+func (x *perfettoExport) units() {
+	x.orderProcesses()
+	x.describe(unitsTrack, rootTrack, "Units", "The processes of each systemd unit, and when they lived.", 4, pb.ChildrenExplicit)
+	var rest []*timeline.Process
+	for i, p := range x.tl.Processes {
+		if p.Unit == nil && !p.Kernel {
+			rest = append(rest, x.tl.Processes[i])
+		}
+	}
+	units := x.unitsByTime()
+	for i, u := range units {
+		x.unit(i, u.Name, u.Processes)
+	}
+	if len(rest) > 0 {
+		x.unit(len(units), "in no unit", rest)
+	}
+}
+
+func (x *perfettoExport) unit(rank int, name string, processes []*timeline.Process) {
+	t := unitTracks + perfettoTrack(rank)
+	x.describe(t, unitsTrack, name, "", rank, pb.ChildrenChronological)
+	for _, p := range processes {
+		if !p.Kernel {
+			x.life(t, p)
+		}
+	}
+}
