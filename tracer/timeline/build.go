@@ -25,6 +25,7 @@ func Build(src tracefile.Source, sinks ...Sink) (*Timeline, error) {
 // builder is a timeline in the making. Its clock, now, never goes back and never leaves the recording.
 type builder struct {
 	tl    *Timeline
+	src   tracefile.Source
 	sinks []Sink
 	now   uint64
 	last  uint64 // the latest moment that there can be
@@ -34,7 +35,7 @@ type builder struct {
 	cpus    []*cpuState         // by number; nil where none was seen
 	gaps    []uint64            // when sched events were lost
 	lost    map[Loss]uint64     // by probe and reason, from the events
-	forksOK bool                // every fork was seen until now
+	forksOK bool                // no fork was lost until now
 
 	files   map[uint64]*File
 	names   map[fileKey]*File
@@ -47,6 +48,7 @@ type builder struct {
 func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	h, t := src.Header(), src.Trailer()
 	b := &builder{
+		src:     src,
 		tl:      &Timeline{Header: h, Trailer: t, Start: h.Start, Can: abilitiesOf(h, t)},
 		sinks:   sinks,
 		now:     h.Start,
@@ -60,7 +62,8 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	if t != nil {
 		b.last = max(t.End, h.Start)
 	}
-	b.forksOK = b.tl.Can.Process
+	// In a trace that was cut off, the switches go on for a while after the last fork that is there.
+	b.forksOK = b.tl.Can.Process && t != nil
 	b.beginFrequencies()
 	return b
 }

@@ -201,14 +201,16 @@ func (b *builder) onTask(e *event.Task) {
 	if th != nil && th.ended && e.Start <= th.End {
 		return // it ended between the reading of /proc and the stamp
 	}
-	if th == nil && e.Start > b.tl.Start {
+	if th == nil && e.Start < b.tl.Start {
+		b.oldThread(e.TID)
+	} else if th == nil {
 		b.newThread(e.TID, min(e.Start, b.now)) // its fork was not seen
 	}
 	th = b.named(e.TID, e.PID)
 	counters := Counters{e.CPUTime, e.MinorFaults, e.MajorFaults}
 	switch event.TaskPhase(e.Phase) {
 	case event.TaskAtStart:
-		if th.Existed {
+		if th.Existed || !th.baseKnown && e.Start < b.tl.Start {
 			th.base, th.baseKnown = counters, true
 		}
 	case event.TaskAtEnd:

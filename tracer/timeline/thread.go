@@ -50,12 +50,17 @@ func (b *builder) thread(tid uint32) *Thread {
 	if earlier != nil && !earlier.ended {
 		return earlier
 	}
-	if earlier == nil && b.forksOK {
-		th := b.newThread(tid, b.tl.Start)
-		th.Existed, th.fresh = true, true
-		return th
+	if earlier == nil && b.forksOK && len(b.src.Problems()) == 0 {
+		return b.oldThread(tid)
 	}
 	return b.newThread(tid, b.now)
+}
+
+// oldThread makes a thread that was there before the recording, and of which nothing was seen until now.
+func (b *builder) oldThread(tid uint32) *Thread {
+	th := b.newThread(tid, b.tl.Start)
+	th.Existed, th.fresh = true, true
+	return th
 }
 
 // closeAs ends a thread's present state at a moment, under the name that it has deserved by now, and

@@ -183,12 +183,14 @@ func TestStates(t *testing.T) {
 			trailer {"end_ns":10100000000}`, `
 			100/100 : unknown 30, running 30, sleeping 40`},
 		{"a recording that was cut off", `
+			10.000 100 task state=S comm="a" start=1s
+			10.000 101 task state=S comm="b" start=1s
 			10.000 [0] 0 switch next=100
 			10.000 [1] 0 switch next=101
 			10.050 [0] 100 waking target=101
 			10.100 [1] 101 switch next=0 state=sleeping`, `
-			100/100 : unknown 50, running 50
-			101/101 : running 100`},
+			100/100 a: unknown 50, running 50
+			101/101 b: running 100`},
 		{"what comes before and after the recording is not complete", `
 			9.990 [0] 0 switch next=100
 			9.995 [0] 100 fork child_tid=200 child_pid=200
@@ -200,6 +202,12 @@ func TestStates(t *testing.T) {
 			trailer {"end_ns":10100000000}`, `
 			100/100 : running 50, runnable 50
 			200/200 born before: running 50, sleeping 50`},
+		{"cut off before the fork of a thread that is seen to run", `
+			10.001 100 task state=S comm="a" start=1s
+			10.100 [0] 0 switch next=200
+			10.150 [0] 200 switch next=0 state=sleeping`, `
+			100/100 a: sleeping 150
+			200/200 : running 50`},
 		{"without the sched probe nothing is known", `
 			header {"start_ns":10000000000,"probes":[{"name":"process","status":"on"}]}
 			10.000 [0] 100 fork child_tid=200 child_pid=200
