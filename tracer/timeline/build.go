@@ -30,12 +30,13 @@ type builder struct {
 	now   uint64
 	last  uint64 // the latest moment that there can be
 
-	tids    tidTable
-	pids    map[uint32]*Process // the latest of each id
-	cpus    []*cpuState         // by number; nil where none was seen
-	gaps    []uint64            // when sched events were lost
-	lost    map[Loss]uint64     // by probe and reason, from the events
-	forksOK bool                // no fork was lost until now
+	tids     tidTable
+	pids     map[uint32]*Process // the latest of each id
+	cpus     []*cpuState         // by number; nil where none was seen
+	gaps     []uint64            // when sched events were lost
+	switched uint64              // the last sched event
+	lost     map[Loss]uint64     // by probe and reason, from the events
+	forksOK  bool                // no fork was lost until now
 
 	files   map[uint64]*File
 	names   map[fileKey]*File

@@ -43,7 +43,7 @@ func (c *cpuState) account(now uint64) {
 
 func (b *builder) onSwitch(e *event.Switch) {
 	c := b.cpu(int(e.CPU))
-	c.seen = b.now
+	c.seen, b.switched = b.now, b.now
 	prev := b.current(c, e.TID)
 	c.account(b.now)
 	if prev != nil {
@@ -124,7 +124,7 @@ func (b *builder) wakeUnseen(th *Thread) {
 
 func (b *builder) onWaking(e *event.Waking) {
 	c := b.cpu(int(e.CPU))
-	c.seen = b.now
+	c.seen, b.switched = b.now, b.now
 	if !c.known {
 		b.current(c, e.TID)
 	}

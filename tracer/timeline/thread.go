@@ -190,6 +190,11 @@ func (b *builder) continueAs(th *Thread, tid uint32) *Thread {
 
 // finishThread ends the story of a thread that was not seen to leave its CPU for the last time.
 func (b *builder) finishThread(th *Thread) {
+	if b.tl.Trailer == nil {
+		// What is there of the other events may reach further than the switches.
+		b.closeAs(th, th.state, b.switched)
+		th.state = Unknown
+	}
 	if !th.Exited {
 		b.closeAs(th, th.state, b.now)
 		th.End = b.now

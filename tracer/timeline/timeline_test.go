@@ -208,6 +208,14 @@ func TestStates(t *testing.T) {
 			10.150 [0] 200 switch next=0 state=sleeping`, `
 			100/100 a: sleeping 150
 			200/200 : running 50`},
+		{"cut off, with a fork that is later than all switches", `
+			10.001 100 task state=S comm="a" start=1s
+			10.010 [0] 0 switch next=100
+			10.020 [0] 100 switch next=0 state=sleeping
+			10.050 [0] 100 fork child_tid=200 child_pid=200
+			10.100 [0] 100 open result=3 name="/x"`, `
+			100/100 a: unknown 80, running 10, sleeping 10
+			200/200 a: unknown 50`},
 		{"without the sched probe nothing is known", `
 			header {"start_ns":10000000000,"probes":[{"name":"process","status":"on"}]}
 			10.000 [0] 100 fork child_tid=200 child_pid=200
