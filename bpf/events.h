@@ -63,6 +63,11 @@ enum event_kind {
 	KIND_SYNC = 21,
 	KIND_SOCKET = 22,
 	KIND_INTERRUPTS = 23,
+	KIND_KERNEL_LOG = 24,
+	KIND_UNIT = 25,
+	KIND_MANAGER = 26,
+	KIND_JOURNAL = 27,
+	KIND_MILESTONE = 28,
 };
 
 /* A probe is what a user switches on or off and what losses are counted by. */
@@ -432,6 +437,50 @@ struct event_interrupts {
 	__u32 reserved;
 };
 
+/* A line of the kernel's log. Its time is when it was logged. Tail: the text. */
+struct event_kernel_log {
+	struct event_header header;
+	__u32 priority;        /* facility << 3 | level, as in syslog(3) */
+	__u32 sequence;
+};
+
+/*
+ * What systemd says of a unit, when it was asked. A time is 0 when that never happened in this boot.
+ * Tail: properties as NAME=VALUE, each ended by a NUL; a list has its values separated by spaces.
+ */
+struct event_unit {
+	struct event_header header;
+	boot_ns activating;    /* InactiveExitTimestamp */
+	boot_ns active;        /* ActiveEnterTimestamp */
+	boot_ns deactivating;  /* ActiveExitTimestamp */
+	boot_ns inactive;      /* InactiveEnterTimestamp */
+	task_id main_pid;
+	__u32 caught_live;     /* 1: from a signal in the recording, 0: asked for */
+};
+
+/* What systemd says of the boot. Tail as of a unit: Version, SystemState, Virtualization and the like. */
+struct event_manager {
+	struct event_header header;
+	duration_ns firmware;  /* before the loader; 0 when the firmware doesn't tell */
+	duration_ns loader;    /* before the kernel */
+	boot_ns initrd;        /* when it began; 0 without one */
+	boot_ns userspace;     /* when the real system's systemd began */
+	boot_ns finished;      /* 0: not yet */
+};
+
+/* A message of the journal. Tail: unit, identifier, message, each ended by a NUL. */
+struct event_journal {
+	struct event_header header;
+	clock_ns realtime;     /* as the journal has it */
+	__u32 priority;
+	__u32 reserved;
+};
+
+/* A moment that somebody named. Tail: its name, then where it was taken from, each ended by a NUL. */
+struct event_milestone {
+	struct event_header header;
+};
+
 /*
  * The ring buffer's value type: it keeps every struct and enum in the object's BTF, which is where
  * the generator finds them.
@@ -461,6 +510,11 @@ union event {
 	struct event_sync sync;
 	struct event_socket socket;
 	struct event_interrupts interrupts;
+	struct event_kernel_log kernel_log;
+	struct event_unit unit;
+	struct event_manager manager;
+	struct event_journal journal;
+	struct event_milestone milestone;
 
 	enum event_kind kinds;
 	enum probe_id probes;

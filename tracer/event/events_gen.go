@@ -31,6 +31,11 @@ const (
 	KindSync         Kind = 21
 	KindSocket       Kind = 22
 	KindInterrupts   Kind = 23
+	KindKernelLog    Kind = 24
+	KindUnit         Kind = 25
+	KindManager      Kind = 26
+	KindJournal      Kind = 27
+	KindMilestone    Kind = 28
 )
 
 var namesKind = map[Kind]string{
@@ -57,6 +62,11 @@ var namesKind = map[Kind]string{
 	21: "sync",
 	22: "socket",
 	23: "interrupts",
+	24: "kernel_log",
+	25: "unit",
+	26: "manager",
+	27: "journal",
+	28: "milestone",
 }
 
 // String returns the name in lower case.
@@ -1079,6 +1089,134 @@ func (e *Interrupts) decode(fixed, tail []byte) {
 	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[44:]))
 }
 
+// KernelLog: A line of the kernel's log. Its time is when it was logged. Tail: the text.
+type KernelLog struct {
+	Header
+	Priority uint32 // u32: facility << 3 | level, as in syslog(3)
+	Sequence uint32 // u32
+}
+
+// AppendTo implements Event.
+func (e *KernelLog) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Priority))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Sequence))
+	return append(b, e.tail...)
+}
+
+func (e *KernelLog) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 32)
+	e.decodeHeader(fixed, tail)
+	e.Priority = uint32(binary.LittleEndian.Uint32(fixed[24:]))
+	e.Sequence = uint32(binary.LittleEndian.Uint32(fixed[28:]))
+}
+
+// Unit: What systemd says of a unit, when it was asked. A time is 0 when that never happened in this boot. Tail: properties as NAME=VALUE, each ended by a NUL; a list has its values separated by spaces.
+type Unit struct {
+	Header
+	Activating   uint64 // boot_ns: InactiveExitTimestamp
+	Active       uint64 // boot_ns: ActiveEnterTimestamp
+	Deactivating uint64 // boot_ns: ActiveExitTimestamp
+	Inactive     uint64 // boot_ns: InactiveEnterTimestamp
+	MainPID      uint32 // task_id
+	CaughtLive   uint32 // u32: 1: from a signal in the recording, 0: asked for
+}
+
+// AppendTo implements Event.
+func (e *Unit) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Activating))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Active))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Deactivating))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Inactive))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.MainPID))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.CaughtLive))
+	return append(b, e.tail...)
+}
+
+func (e *Unit) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 64)
+	e.decodeHeader(fixed, tail)
+	e.Activating = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Active = uint64(binary.LittleEndian.Uint64(fixed[32:]))
+	e.Deactivating = uint64(binary.LittleEndian.Uint64(fixed[40:]))
+	e.Inactive = uint64(binary.LittleEndian.Uint64(fixed[48:]))
+	e.MainPID = uint32(binary.LittleEndian.Uint32(fixed[56:]))
+	e.CaughtLive = uint32(binary.LittleEndian.Uint32(fixed[60:]))
+}
+
+// Manager: What systemd says of the boot. Tail as of a unit: Version, SystemState, Virtualization and the like.
+type Manager struct {
+	Header
+	Firmware  uint64 // duration_ns: before the loader; 0 when the firmware doesn't tell
+	Loader    uint64 // duration_ns: before the kernel
+	Initrd    uint64 // boot_ns: when it began; 0 without one
+	Userspace uint64 // boot_ns: when the real system's systemd began
+	Finished  uint64 // boot_ns: 0: not yet
+}
+
+// AppendTo implements Event.
+func (e *Manager) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Firmware))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Loader))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Initrd))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Userspace))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Finished))
+	return append(b, e.tail...)
+}
+
+func (e *Manager) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 64)
+	e.decodeHeader(fixed, tail)
+	e.Firmware = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Loader = uint64(binary.LittleEndian.Uint64(fixed[32:]))
+	e.Initrd = uint64(binary.LittleEndian.Uint64(fixed[40:]))
+	e.Userspace = uint64(binary.LittleEndian.Uint64(fixed[48:]))
+	e.Finished = uint64(binary.LittleEndian.Uint64(fixed[56:]))
+}
+
+// Journal: A message of the journal. Tail: unit, identifier, message, each ended by a NUL.
+type Journal struct {
+	Header
+	Realtime uint64 // clock_ns: as the journal has it
+	Priority uint32 // u32
+	Reserved uint32 // u32
+}
+
+// AppendTo implements Event.
+func (e *Journal) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Realtime))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Priority))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Reserved))
+	return append(b, e.tail...)
+}
+
+func (e *Journal) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 40)
+	e.decodeHeader(fixed, tail)
+	e.Realtime = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Priority = uint32(binary.LittleEndian.Uint32(fixed[32:]))
+	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[36:]))
+}
+
+// Milestone: A moment that somebody named. Tail: its name, then where it was taken from, each ended by a NUL.
+type Milestone struct {
+	Header
+}
+
+// AppendTo implements Event.
+func (e *Milestone) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	return append(b, e.tail...)
+}
+
+func (e *Milestone) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 24)
+	e.decodeHeader(fixed, tail)
+}
+
 // New returns an empty event of a kind.
 func New(kind Kind) Event {
 	var e Event
@@ -1129,6 +1267,16 @@ func New(kind Kind) Event {
 		e = &Socket{}
 	case KindInterrupts:
 		e = &Interrupts{}
+	case KindKernelLog:
+		e = &KernelLog{}
+	case KindUnit:
+		e = &Unit{}
+	case KindManager:
+		e = &Manager{}
+	case KindJournal:
+		e = &Journal{}
+	case KindMilestone:
+		e = &Milestone{}
 	default:
 		e = &Unknown{}
 	}
@@ -1442,5 +1590,61 @@ var Specs = []Spec{
 		{Name: "by", Type: "u16", Offset: 40, Size: 2, Count: 0, Signed: false, Doc: "enum waker"},
 		{Name: "number", Type: "u16", Offset: 42, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "reserved", Type: "u32", Offset: 44, Size: 4, Count: 0, Signed: false, Doc: ""},
+	}},
+	{Kind: KindKernelLog, Name: "kernel_log", Size: 32, Doc: "A line of the kernel's log. Its time is when it was logged. Tail: the text.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "priority", Type: "u32", Offset: 24, Size: 4, Count: 0, Signed: false, Doc: "facility << 3 | level, as in syslog(3)"},
+		{Name: "sequence", Type: "u32", Offset: 28, Size: 4, Count: 0, Signed: false, Doc: ""},
+	}},
+	{Kind: KindUnit, Name: "unit", Size: 64, Doc: "What systemd says of a unit, when it was asked. A time is 0 when that never happened in this boot. Tail: properties as NAME=VALUE, each ended by a NUL; a list has its values separated by spaces.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "activating", Type: "boot_ns", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "InactiveExitTimestamp"},
+		{Name: "active", Type: "boot_ns", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: "ActiveEnterTimestamp"},
+		{Name: "deactivating", Type: "boot_ns", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: "ActiveExitTimestamp"},
+		{Name: "inactive", Type: "boot_ns", Offset: 48, Size: 8, Count: 0, Signed: false, Doc: "InactiveEnterTimestamp"},
+		{Name: "main_pid", Type: "task_id", Offset: 56, Size: 4, Count: 0, Signed: false, Doc: ""},
+		{Name: "caught_live", Type: "u32", Offset: 60, Size: 4, Count: 0, Signed: false, Doc: "1: from a signal in the recording, 0: asked for"},
+	}},
+	{Kind: KindManager, Name: "manager", Size: 64, Doc: "What systemd says of the boot. Tail as of a unit: Version, SystemState, Virtualization and the like.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "firmware", Type: "duration_ns", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "before the loader; 0 when the firmware doesn't tell"},
+		{Name: "loader", Type: "duration_ns", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: "before the kernel"},
+		{Name: "initrd", Type: "boot_ns", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: "when it began; 0 without one"},
+		{Name: "userspace", Type: "boot_ns", Offset: 48, Size: 8, Count: 0, Signed: false, Doc: "when the real system's systemd began"},
+		{Name: "finished", Type: "boot_ns", Offset: 56, Size: 8, Count: 0, Signed: false, Doc: "0: not yet"},
+	}},
+	{Kind: KindJournal, Name: "journal", Size: 40, Doc: "A message of the journal. Tail: unit, identifier, message, each ended by a NUL.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "realtime", Type: "clock_ns", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "as the journal has it"},
+		{Name: "priority", Type: "u32", Offset: 32, Size: 4, Count: 0, Signed: false, Doc: ""},
+		{Name: "reserved", Type: "u32", Offset: 36, Size: 4, Count: 0, Signed: false, Doc: ""},
+	}},
+	{Kind: KindMilestone, Name: "milestone", Size: 24, Doc: "A moment that somebody named. Tail: its name, then where it was taken from, each ended by a NUL.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
 	}},
 }

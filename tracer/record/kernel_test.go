@@ -134,21 +134,40 @@ func start(t *testing.T, cmd *exec.Cmd) (wait func() result) {
 	}
 }
 
-// startRecorder starts a recorder without a command, waits until it records, and returns what ends it.
-func startRecorder(t *testing.T, o record.Options) (stop func() result) {
+// A session is a recorder that runs until it is stopped, without a command.
+type session struct {
+	cmd    *exec.Cmd
+	wait   func() result
+	output string
+}
+
+// startRecorder starts a session and waits until everything is attached.
+func startRecorder(t *testing.T, o record.Options) *session {
 	t.Helper()
-	cmd := recorder(t, o)
-	wait := start(t, cmd)
-	partial(t, o.Output)
-	return func() result {
-		t.Helper()
-		cmd.Process.Signal(unix.SIGINT)
-		r := wait()
-		if r.status != 0 {
-			t.Fatalf("the recorder ended with status %d after SIGINT:\n%s", r.status, r.stderr)
-		}
-		return r
+	if o.Output == "" {
+		o.Output = output(t)
 	}
+	s := &session{cmd: recorder(t, o), output: o.Output}
+	s.wait = start(t, s.cmd)
+	partial(t, o.Output)
+	return s
+}
+
+func (s *session) signal(t *testing.T, signal unix.Signal) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stop ends the session and reads the trace.
+func (s *session) stop(t *testing.T) *trace {
+	t.Helper()
+	s.signal(t, unix.SIGINT)
+	if r := s.wait(); r.status != 0 {
+		t.Fatalf("the recorder ended with status %d after SIGINT:\n%s", r.status, r.stderr)
+	}
+	return readWhole(t, s.output)
 }
 
 // partial waits until a recorder has written a header, and returns the name of its unfinished file. It
@@ -178,11 +197,7 @@ func runWhole(t *testing.T, o record.Options) (*trace, result) {
 	if r.status != 0 {
 		t.Fatalf("recording %q ended with status %d:\n%s", o.Command, r.status, r.stderr)
 	}
-	tr := readTrace(t, o.Output)
-	if tr.Trailer() == nil || len(tr.Problems()) > 0 {
-		t.Fatalf("the trace is not whole: trailer %v, problems %v", tr.Trailer(), tr.Problems())
-	}
-	return tr, r
+	return readWhole(t, o.Output), r
 }
 
 // loads are the programs to be recorded, by name.

@@ -5,6 +5,7 @@ package record
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,9 +116,10 @@ func describeStatuses(statuses []tracefile.ProbeStatus) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// detach takes all programs off; what they have written can still be drained.
+// detach takes all programs off; what they have written can still be drained. Those that came last go
+// first: sched is only of use while processes are followed.
 func (r *recorder) detach() {
-	for _, a := range r.programs {
+	for _, a := range slices.Backward(r.programs) {
 		a.detach()
 	}
 }

@@ -148,13 +148,11 @@ func TestSwitchesArePerfs(t *testing.T) {
 		noBTF bool
 	}{{"BTF", false}, {"no BTF", true}} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := record.Options{NoBTF: tt.noBTF, Output: output(t)}
-			stop := startRecorder(t, o)
+			s := startRecorder(t, record.Options{NoBTF: tt.noBTF})
 			counts, begin, end := perfStat(t, []string{"sched:sched_switch", "sched:sched_waking"}, func() {
 				run(t, exec.Command("perf", "bench", "sched", "pipe", "-l", "100000"))
 			})
-			stop()
-			tr := readTrace(t, o.Output)
+			tr := s.stop(t)
 			least, most := tr.schedCount(t, begin.to, end.from), tr.schedCount(t, begin.from, end.to)
 			checkCount(t, "switches", least.switches, most.switches, counts["sched:sched_switch"])
 			checkCount(t, "wakings", least.wakings, most.wakings, counts["sched:sched_waking"])

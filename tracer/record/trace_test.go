@@ -55,6 +55,16 @@ func readTrace(t *testing.T, file string) *trace {
 	return tr
 }
 
+// readWhole reads a trace that must be whole.
+func readWhole(t *testing.T, file string) *trace {
+	t.Helper()
+	tr := readTrace(t, file)
+	if tr.Trailer() == nil || len(tr.Problems()) > 0 {
+		t.Fatalf("the trace is not whole: trailer %v, problems %v", tr.Trailer(), tr.Problems())
+	}
+	return tr
+}
+
 // timeline builds the model of the trace.
 func (tr *trace) timeline(t *testing.T, sinks ...timeline.Sink) *timeline.Timeline {
 	t.Helper()

@@ -83,6 +83,7 @@ func programOf(dir string, args bool) []byte {
 }
 
 func readTask(dir string, pid, tid int) (*event.Task, error) {
+	now := BootTime() // the task may be gone a moment later
 	stat, err := os.ReadFile(dir + "/stat")
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func readTask(dir string, pid, tid int) (*event.Task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s/stat: %w", dir, err)
 	}
-	task.Time, task.PID, task.TID = BootTime(), uint32(pid), uint32(tid)
+	task.Time, task.PID, task.TID = now, uint32(pid), uint32(tid)
 	// To the nanosecond, where the kernel keeps it (CONFIG_SCHED_INFO).
 	if text, err := os.ReadFile(dir + "/schedstat"); err == nil {
 		var ran uint64

@@ -1,0 +1,125 @@
+//go:build linux && kerneltest
+
+package record_test
+
+import (
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bootscope/bootscope/tracer/event"
+	"github.com/bootscope/bootscope/tracer/record"
+	"github.com/bootscope/bootscope/tracer/system"
+)
+
+const (
+	smallBuffer = 256 << 10
+	burstOpens  = 10000
+	burstName   = "/no/such/file/in/the/burst"
+	roundTime   = 1300 * time.Millisecond // in which the recorder looks at its losses at least once
+)
+
+// A burstTold is what the burst did, and between which moments.
+type burstTold struct {
+	PID      int
+	From, To uint64
+}
+
+// burst stops a recorder, opens a missing file many times, and lets the recorder go on. A missing file
+// has no path: one would be sent again at each open until it comes through.
+var burst = newLoad("burst", func(args []string) burstTold {
+	recorder := must1(strconv.Atoi(args[0]))
+	time.Sleep(roundTime) // what was lost before is marked
+	told := burstTold{PID: unix.Getpid(), From: system.BootTime()}
+	must(unix.Kill(recorder, unix.SIGSTOP))
+	for range burstOpens {
+		if _, err := unix.Open(burstName, unix.O_RDONLY, 0); err != unix.ENOENT {
+			must(err)
+		}
+	}
+	must(unix.Kill(recorder, unix.SIGCONT))
+	time.Sleep(roundTime) // so is what was lost now
+	told.To = system.BootTime()
+	return told
+})
+
+// TestLossesAreCountedExactly makes a known number of opens, of which a small buffer holds a part.
+// Whoever else opens a file in this moment loses it too and is counted, so there are several attempts.
+func TestLossesAreCountedExactly(t *testing.T) {
+	for _, noBTF := range []bool{false, true} {
+		const attempts = 8
+		for attempt := 1; ; attempt++ {
+			recorded, lost := recordBurst(t, noBTF)
+			t.Logf("without BTF: %v; %d opens recorded and %d lost, of %d", noBTF, recorded, lost, burstOpens)
+			if recorded+lost < burstOpens {
+				t.Errorf("%d opens recorded and %d lost, of %d", recorded, lost, burstOpens)
+			}
+			if recorded > 0 && lost > 0 && recorded+lost <= burstOpens {
+				break
+			}
+			if attempt == attempts {
+				t.Errorf("no attempt of %d gave what was opened: the machine is too busy for this test, or losses are counted twice", attempts)
+				break
+			}
+		}
+	}
+}
+
+// recordBurst returns how many opens of the burst were recorded, and how many were marked as lost then.
+func recordBurst(t *testing.T, noBTF bool) (recorded, lost uint64) {
+	t.Helper()
+	s := startRecorder(t, record.Options{NoBTF: noBTF, BufferBytes: smallBuffer})
+	r := run(t, burst.command(strconv.Itoa(s.cmd.Process.Pid)))
+	tr, told := s.stop(t), burst.told(t, r)
+	for _, open := range of[*event.Open](tr, told.PID) {
+		if string(open.TailBytes()) == burstName {
+			recorded++
+		}
+	}
+	for _, l := range of[*event.Lost](tr, 0) {
+		if event.Probe(l.Probe) == event.ProbeOpen && l.Time > told.From && l.Time < told.To {
+			lost += l.Count
+		}
+	}
+	if all, marked := tr.lost(event.ProbeOpen, event.LostFull), markedLosses(tr, event.ProbeOpen); all != marked {
+		t.Errorf("the trailer counts %d lost opens, the marks in the stream %d", all, marked)
+	}
+	return recorded, lost
+}
+
+// markedLosses adds up the marks that stand where events of a probe were lost.
+func markedLosses(tr *trace, probe event.Probe) (n uint64) {
+	for _, l := range of[*event.Lost](tr, 0) {
+		if event.Probe(l.Probe) == probe {
+			n += l.Count
+		}
+	}
+	return n
+}
+
+// TestLostSwitchesAreCounted overruns the rings of switches and wakings while the recorder is stopped.
+// What was recorded and what was lost make up what perf counts.
+func TestLostSwitchesAreCounted(t *testing.T) {
+	s := startRecorder(t, record.Options{})
+	counts, begin, end := perfStat(t, []string{"sched:sched_switch", "sched:sched_waking"}, func() {
+		s.signal(t, unix.SIGSTOP)
+		run(t, exec.Command("perf", "bench", "sched", "pipe", "-l", "150000"))
+		s.signal(t, unix.SIGCONT)
+		run(t, exec.Command("perf", "bench", "sched", "pipe", "-l", "10000")) // brings the marks
+	})
+	tr := s.stop(t)
+	lost, marked := tr.lost(event.ProbeSched, event.LostFull), markedLosses(tr, event.ProbeSched)
+	t.Logf("%d switches and %d wakings recorded in all, %d of both lost", tr.switches, tr.wakings, lost)
+	if lost < 10000 {
+		t.Errorf("%d sched events lost: the load doesn't test anything", lost)
+	}
+	if lost+tr.lost(event.ProbeSched, event.LostNested) != marked {
+		t.Errorf("the trailer counts %d lost sched events, the marks in the stream %d", lost, marked)
+	}
+	least, most := tr.schedCount(t, begin.to, end.from), tr.schedCount(t, begin.from, end.to)
+	checkCount(t, "sched events recorded or lost", least.switches+least.wakings+lost, most.switches+most.wakings+lost,
+		counts["sched:sched_switch"]+counts["sched:sched_waking"])
+}
