@@ -8,7 +8,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 GOBUILD := go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 
-# testsummary is go test with readable output. RESULTS=FILE adds up the counts of several runs.
+# testsummary is go test with readable output. RESULTS=FILE collects the results of several runs.
 GOTEST := go run ./scripts/testsummary $(if $(RESULTS),-results $(RESULTS))
 
 # What go generate writes, from bpf/*.c and bpf/*.h.
@@ -76,6 +76,5 @@ lint: ## check the format, go vet for every platform, staticcheck, import direct
 	@set -e; for p in $(PLATFORMS); do echo "go vet for $$p"; \
 		GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./...; done
 	go vet -tags kerneltest,vmtest ./...
-	@set -e; for p in linux darwin windows; do echo "staticcheck for $$p"; \
-		GOOS=$$p go tool staticcheck -tags kerneltest,vmtest ./...; done
+	go tool staticcheck -tags kerneltest,vmtest ./...
 	go test ./scripts/layering

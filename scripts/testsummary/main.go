@@ -1,6 +1,6 @@
 // Command testsummary runs go test so that a person can read what happened: a line for each package,
-// the output of what failed, and each skipped test with its reason. It keeps the counts of several
-// runs in a file, and -total prints their sum as the last line of a build.
+// the output of what failed, and each skipped test with its reason. It keeps the results of several runs
+// in a file, and -total prints their sum, each test once, as the last line of a build.
 //
 //	testsummary [-results FILE] [-logs] -- ARGUMENTS OF GO TEST
 //	testsummary -results FILE -total
@@ -18,15 +18,15 @@ import (
 )
 
 func main() {
-	results := flag.String("results", "", "`file` to which the counts are added")
-	total := flag.Bool("total", false, "print the sum of the counts in the results file, run nothing")
+	file := flag.String("results", "", "`file` to which the result of each test is added")
+	total := flag.Bool("total", false, "print the sum of the results file, run nothing")
 	logs := flag.Bool("logs", false, "print what passing tests log as well")
 	flag.Parse()
 	var err error
 	if *total {
-		err = printTotal(os.Stdout, *results)
+		err = printTotal(os.Stdout, *file)
 	} else {
-		err = runTests(os.Stdout, flag.Args(), *results, *logs)
+		err = runTests(os.Stdout, flag.Args(), *file, *logs)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testsummary:", err)
@@ -34,8 +34,8 @@ func main() {
 	}
 }
 
-// runTests runs go test and adds its counts to the results file, if there is one.
-func runTests(w io.Writer, args []string, results string, logs bool) error {
+// runTests runs go test and adds its results to a file, if one is given.
+func runTests(w io.Writer, args []string, file string, logs bool) error {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -49,13 +49,14 @@ func runTests(w io.Writer, args []string, results string, logs bool) error {
 	readErr := s.read(out)
 	// What is left must be taken, or go test would wait for a reader for ever.
 	_, copyErr := io.Copy(io.Discard, out)
-	c, err := s.finish(), errors.Join(readErr, copyErr)
-	if waitErr := cmd.Wait(); waitErr != nil && c.Failed == 0 {
+	all, err := s.finish(), errors.Join(readErr, copyErr)
+	if waitErr := cmd.Wait(); waitErr != nil && all.counts().failed == 0 {
 		err = errors.Join(err, fmt.Errorf("go test: %w, though no test failed", waitErr))
-		c.Failed++
+		all.add(testName{test: "go test"}, failed)
 	}
-	if results != "" {
-		err = errors.Join(err, addCounts(results, c))
+	if file != "" {
+		err = errors.Join(err, all.save(file))
 	}
-	return errors.Join(err, c.err())
+	fmt.Fprintln(w, "total:", all.counts())
+	return errors.Join(err, all.counts().err())
 }

@@ -22,15 +22,15 @@ type testName struct{ pkg, test string }
 
 // summary turns the events of go test into text and counts.
 type summary struct {
-	w      io.Writer
-	logs   bool
-	total  counts
-	byPkg  map[string]*counts
-	output map[testName][]string // of what has not ended
+	w       io.Writer
+	logs    bool
+	results results
+	byPkg   map[string]*counts    // of packages that have not ended
+	output  map[testName][]string // of tests that have not ended
 }
 
 func newSummary(w io.Writer, logs bool) *summary {
-	return &summary{w: w, logs: logs, byPkg: map[string]*counts{}, output: map[testName][]string{}}
+	return &summary{w: w, logs: logs, results: results{}, byPkg: map[string]*counts{}, output: map[testName][]string{}}
 }
 
 // read takes events until the end. A line that is no event goes out as it is.
@@ -86,18 +86,17 @@ func frame(line string) bool {
 }
 
 func (s *summary) endTest(name testName, e testEvent) {
-	c := s.countsOf(name.pkg)
 	title := fmt.Sprintf("%s %s (%.1f s)", short(name.pkg), name.test, e.Elapsed)
 	output := strings.Join(s.output[name], "")
 	switch e.Action {
 	case "fail":
-		c.Failed++
+		s.note(name, failed)
 		fmt.Fprintf(s.w, "FAIL %s\n%s", title, output)
 	case "skip":
-		c.Skipped++
+		s.note(name, skipped)
 		fmt.Fprintf(s.w, "skip %s %s: %s\n", short(name.pkg), name.test, reason(output))
 	default:
-		c.Passed++
+		s.note(name, passed)
 		if s.logs && output != "" {
 			fmt.Fprintf(s.w, "pass %s\n%s", title, output)
 		} else if e.Elapsed >= slowSeconds {
@@ -110,32 +109,32 @@ func (s *summary) endPackage(name testName, e testEvent) {
 	c := s.countsOf(name.pkg)
 	switch {
 	case e.Action == "fail":
-		if c.Failed == 0 { // it didn't build, or it crashed outside any test
-			c.Failed++
+		if c.failed == 0 { // it didn't build, or it crashed outside any test
+			s.note(name, failed)
 		}
 		fmt.Fprintf(s.w, "FAIL %s: %s\n%s", short(name.pkg), *c, strings.Join(s.output[name], ""))
 	case *c != counts{}:
 		fmt.Fprintf(s.w, "ok   %s: %s (%.1f s)\n", short(name.pkg), *c, e.Elapsed)
 	}
-	s.total.Passed += c.Passed
-	s.total.Failed += c.Failed
-	s.total.Skipped += c.Skipped
 	delete(s.byPkg, name.pkg)
 }
 
-// finish counts what began and never ended as failed, shows it, and returns the total.
-func (s *summary) finish() counts {
+func (s *summary) note(name testName, how result) {
+	s.results.add(name, how)
+	s.countsOf(name.pkg).add(how)
+}
+
+// finish counts as failed what began and never ended, and shows it.
+func (s *summary) finish() results {
 	for name, output := range s.output {
 		if len(output) > 0 {
 			fmt.Fprintf(s.w, "FAIL %s %s: did not end\n%s", short(name.pkg), name.test, strings.Join(output, ""))
 		}
 	}
-	for _, c := range s.byPkg {
-		s.total.Passed += c.Passed
-		s.total.Failed += c.Failed + 1
-		s.total.Skipped += c.Skipped
+	for pkg := range s.byPkg {
+		s.results.add(testName{pkg: pkg}, failed)
 	}
-	return s.total
+	return s.results
 }
 
 func (s *summary) countsOf(pkg string) *counts {
