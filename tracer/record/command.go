@@ -40,7 +40,7 @@ func findCommand(argv []string) (string, error) {
 	switch {
 	case err == nil:
 		return path, nil
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EISDIR):
 		return "", &commandError{126, fmt.Errorf("cannot run %q: %w", argv[0], err)}
 	}
 	return "", &commandError{127, fmt.Errorf("command not found: %q", argv[0])}
