@@ -56,7 +56,8 @@ func traceOf(r *Report) traceJSON {
 	if tr := r.Trailer; tr != nil {
 		s := tr.Self
 		t.EndReason, t.ExitStatus = named(tr.Reason), tr.ExitStatus
-		t.Self = selfJSON{known(secs(s.CPU), true), known(secs(s.BPF), true), &s.MaxRSS, known(secs(s.Attach), true), &s.BytesWritten}
+		t.Self = selfJSON{known(secs(s.CPU), true), known(secs(s.StartCPU), true), known(secs(s.BPF), true),
+			&s.MaxRSS, known(secs(s.Attach), true), &s.BytesWritten}
 	}
 	return t
 }

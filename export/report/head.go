@@ -38,12 +38,13 @@ func (t *text) cost() {
 		return
 	}
 	s := tr.Self
+	recorder := s.CPU - min(s.StartCPU, s.CPU)
 	share := "-"
 	if all := t.r.Duration() * uint64(max(t.r.Header.CPUs, 1)); all > 0 {
-		share = fmt.Sprintf("%.2f %%", 100*float64(s.CPU+s.BPF)/float64(all))
+		share = fmt.Sprintf("%.2f %%", 100*float64(recorder+s.BPF)/float64(all))
 	}
-	t.paragraph(fmt.Sprintf("Cost: %s of all CPU time (recorder %s, its programs %s), %s memory, %s written.",
-		share, seconds(s.CPU), seconds(s.BPF), size(s.MaxRSS), size(s.BytesWritten)), 2)
+	t.paragraph(fmt.Sprintf("Cost: %s of all CPU time (recorder %s, its programs %s), %s CPU to start, %s memory, %s written.",
+		share, seconds(recorder), seconds(s.BPF), seconds(s.StartCPU), size(s.MaxRSS), size(s.BytesWritten)), 2)
 }
 
 // losses says what was lost, and what the probes can't tell.

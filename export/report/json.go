@@ -93,6 +93,7 @@ type probeJSON struct {
 
 type selfJSON struct {
 	CPU          *secs   `json:"cpu_s"`
+	StartCPU     *secs   `json:"start_cpu_s"`
 	BPF          *secs   `json:"bpf_s"`
 	MaxRSS       *uint64 `json:"max_rss_bytes"`
 	Attach       *secs   `json:"attach_s"`

@@ -115,7 +115,7 @@ var fields = map[string]string{
 	"trace":        "duration_s kernel arch cpus boot_id complete lost probes self",
 	"trace.lost":   "total by_probe",
 	"trace.probes": "name status via reason",
-	"trace.self":   "cpu_s bpf_s max_rss_bytes attach_s bytes_written",
+	"trace.self":   "cpu_s start_cpu_s bpf_s max_rss_bytes attach_s bytes_written",
 	"processes":    "pid ppid comm exe argv unit start_s end_s exit_code cpu_s runnable_s io_wait_s blocked_s sleep_s minor_faults major_faults opens failed_opens read_bytes reread_bytes",
 	"units":        "name start_s active_s end_s cpu_s runnable_s io_wait_s read_bytes reread_bytes processes",
 	"files":        "path dev inode opens read_bytes reread_bytes",

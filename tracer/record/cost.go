@@ -78,17 +78,25 @@ func programCosts(programs []*attached, measured, recorded uint64) []tracefile.P
 }
 
 // selfCost sums up what recording took.
-func selfCost(programs []tracefile.Program, recorded, attach, written uint64) tracefile.Self {
-	self := tracefile.Self{Attach: attach, BytesWritten: written}
+func (r *recorder) selfCost(programs []tracefile.Program) tracefile.Self {
+	recorded := r.ended - r.start
+	self := tracefile.Self{
+		StartCPU: r.startCPU, Attach: r.start - r.began, BytesWritten: uint64(r.writer.Size()),
+	}
 	for _, p := range programs {
 		if p.Measured > 0 {
 			self.BPF += uint64(float64(p.RunTime) * float64(recorded) / float64(p.Measured))
 		}
 	}
-	var usage unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {
-		self.CPU = uint64(usage.Utime.Nano() + usage.Stime.Nano())
-		self.MaxRSS = uint64(usage.Maxrss) << 10
-	}
+	self.CPU, self.MaxRSS = ownUsage()
 	return self
+}
+
+// ownUsage returns this process's CPU time and its largest resident set.
+func ownUsage() (cpu, maxRSS uint64) {
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
+		return 0, 0
+	}
+	return uint64(usage.Utime.Nano() + usage.Stime.Nano()), uint64(usage.Maxrss) << 10
 }

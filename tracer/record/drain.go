@@ -135,12 +135,11 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	if err := r.writer.Flush(); err != nil {
 		return err
 	}
-	recorded := r.ended - r.start
-	costs := programCosts(r.programs, r.stats.measured, recorded)
+	costs := programCosts(r.programs, r.stats.measured, r.ended-r.start)
 	return r.writer.Close(&tracefile.Trailer{
 		End: r.ended, Reason: reason, Programs: costs, ExitStatus: exitStatus,
 		Lost: r.losses.total(r.rings, costs, r.probeOf()),
-		Self: selfCost(costs, recorded, r.start-r.began, uint64(r.writer.Size())),
+		Self: r.selfCost(costs),
 	})
 }
 

@@ -35,6 +35,7 @@ type recorder struct {
 	began    uint64 // when attaching began
 	start    uint64 // when it was done
 	ended    uint64 // when the programs were taken off
+	startCPU uint64 // CPU time of this process until start
 	interval time.Duration
 	writer   *tracefile.Writer
 	flushAt  time.Time
@@ -69,6 +70,7 @@ func attach(options Options) (*recorder, error) {
 	r.addCgroupStatus()
 	r.clock, _ = system.WatchSteps()
 	r.start = system.BootTime()
+	r.startCPU, _ = ownUsage()
 	return r, nil
 }
 
