@@ -35,6 +35,20 @@ var Formats = []Format{
 		Large:       "ui.perfetto.dev opens it slowly, chrome://tracing may not open it",
 		Write:       writeChrome,
 	},
+	{
+		Name:        "perf",
+		Ending:      ".perf.data",
+		Description: "perf.data for perf report, perf script and perf sched",
+		Large:       "perf reads all of it before it shows anything; perf-samples is smaller",
+		Write:       writePerf,
+	},
+	{
+		Name:        "perf-samples",
+		Ending:      ".samples.perf.data",
+		Description: "perf.data for tools that can't read tracepoints: hotspot",
+		Large:       "hotspot and perf read all of it before they show anything",
+		Write:       writePerfSamples,
+	},
 }
 
 // Find returns the format of a name.
