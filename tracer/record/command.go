@@ -54,10 +54,10 @@ type command struct {
 	signals chan os.Signal
 }
 
-// startCommand runs argv with this process's standard files and passes signals on to it.
-func startCommand(path string, argv []string) (*command, error) {
+// startCommand runs argv with this process's standard input and error and passes signals on to it.
+func startCommand(path string, argv []string, stdout *os.File) (*command, error) {
 	c := &command{
-		cmd:     &exec.Cmd{Path: path, Args: argv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr},
+		cmd:     &exec.Cmd{Path: path, Args: argv, Stdin: os.Stdin, Stdout: stdout, Stderr: os.Stderr},
 		ended:   make(chan struct{}),
 		signals: make(chan os.Signal, 16),
 	}

@@ -59,7 +59,11 @@ func (r *recorder) startCommand(path string) (*command, error) {
 	if path == "" {
 		return nil, nil
 	}
-	return startCommand(path, r.options.Command)
+	stdout := os.Stdout
+	if r.options.Output == "-" {
+		stdout = os.Stderr // the trace has standard output for itself
+	}
+	return startCommand(path, r.options.Command, stdout)
 }
 
 // run writes the whole file and tells why it ended.
