@@ -101,7 +101,7 @@ func (s *suite) programs(packages ...string) ([]string, error) {
 	return filepath.Glob(filepath.Join(s.dir, "cache/archives/*.deb"))
 }
 
-// kernel downloads what image consists of: from 6.16 on the modules are a package of their own. What
+// kernel downloads what image consists of: newer ones have the modules in a package of their own. What
 // else it depends on serves installing it.
 func (s *suite) kernel(image string) ([]string, error) {
 	depends, err := s.run("", "apt-cache", "depends", "--recurse", "--important", image)

@@ -7,9 +7,14 @@ import "strings"
 // A guest is a kernel to boot, and the suite that it and its Python come from.
 type guest struct {
 	arch   string // as Debian and Go call it
-	kernel string // the version that the suite's kernel is expected to have
+	kernel string // the version that the suite's kernel is expected to have, as far as it is fixed
 	suite  string
 	python string
+	// fexit: programs can be attached to functions: on arm64 from 6.4 on.
+	fexit bool
+	// preemptible: the kernel can take the CPU from a program that it runs, and skips the program should
+	// the next task come to it too. Debian's newest is (PREEMPT_LAZY).
+	preemptible bool
 	// image is the package that depends on the suite's kernel.
 	image string
 }
@@ -17,10 +22,12 @@ type guest struct {
 func (g guest) name() string { return g.arch + "-" + g.kernel }
 
 var guests = []guest{
-	{arch: "amd64", kernel: "5.10", suite: "bullseye", python: "3.9", image: "linux-image-amd64"},
-	{arch: "amd64", kernel: "6.1", suite: "bookworm", python: "3.11", image: "linux-image-amd64"},
-	{arch: "amd64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "5.10", suite: "bullseye", python: "3.9", fexit: true, image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "6.1", suite: "bookworm", python: "3.11", fexit: true, image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "6.12", suite: "trixie", python: "3.13", fexit: true, image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "7", suite: "testing", python: "3.14", fexit: true, preemptible: true, image: "linux-image-amd64"},
 	{arch: "arm64", kernel: "6.1", suite: "bookworm", python: "3.11", image: "linux-image-arm64"},
+	{arch: "arm64", kernel: "7", suite: "testing", python: "3.14", fexit: true, preemptible: true, image: "linux-image-arm64"},
 }
 
 // A machine is what QEMU emulates for an architecture.
@@ -40,6 +47,19 @@ var machines = map[string]machine{
 // kernel that has one built in, or doesn't know it, has no such file.
 var modules = []string{
 	"virtio", "virtio_ring", "virtio_pci_legacy_dev", "virtio_pci_modern_dev", "virtio_pci", "virtio_blk",
+}
+
+// kernelRelease gives the version of a kernel in its package, "" for every other file. It is beside its
+// modules from 7.0 on.
+func kernelRelease(path string) string {
+	if release, ok := strings.CutPrefix(path, "boot/vmlinuz-"); ok {
+		return release
+	}
+	release, ok := strings.CutSuffix(strings.TrimPrefix(path, "usr/lib/modules/"), "/vmlinuz")
+	if !ok {
+		return ""
+	}
+	return release
 }
 
 // moduleName gives the module in a file of a kernel package: modules are compressed from 6.12 on.

@@ -145,13 +145,16 @@ func addProgramFile(c *cpioWriter, h *tar.Header, r io.Reader) error {
 
 // addKernelFile keeps the kernel itself beside the initramfs, and in it the few modules to load.
 func (img *image) addKernelFile(c *cpioWriter, h *tar.Header, r io.Reader) error {
-	if release, ok := strings.CutPrefix(h.Name, "boot/vmlinuz-"); ok {
+	if h.Typeflag != tar.TypeReg {
+		return nil
+	}
+	if release := kernelRelease(h.Name); release != "" {
 		img.release = release
 		return writeFrom(img.kernel, r)
 	}
 	name, compressed := moduleName(h.Name)
 	order := slices.Index(modules, name)
-	if order < 0 || h.Typeflag != tar.TypeReg {
+	if order < 0 {
 		return nil
 	}
 	data, err := io.ReadAll(r)

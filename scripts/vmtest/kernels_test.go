@@ -5,10 +5,15 @@ package vmtest
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 var (
@@ -29,15 +34,18 @@ func start(t *testing.T, g guest, files map[string][]byte) *run {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	began := time.Now()
 	img, err := prepareImage(dir, g)
 	if err != nil {
 		t.Fatalf("prepare %s: %v", g.name(), err)
 	}
+	prepared := time.Since(began)
 	r := &run{guest: g, image: img, dir: filepath.Join(dir, "run"), files: files}
 	if err := r.boot(context.Background()); err != nil {
 		t.Fatalf("%v; the end of %s:\n%s", err, r.serialLog(), r.serialTail())
 	}
-	t.Logf("Linux %s, Python %s: booted and done in %.1f s", img.release, g.python, r.took.Seconds())
+	t.Logf("Linux %s, Python %s: prepared in %.1f s, booted and done in %.1f s",
+		img.release, g.python, prepared.Seconds(), r.took.Seconds())
 	return r
 }
 
@@ -65,11 +73,47 @@ func TestScript(t *testing.T) {
 	}
 }
 
+// TestKernels records in every guest. Two at a time are faster than one, on two CPUs.
 func TestKernels(t *testing.T) {
 	for _, g := range guests {
 		t.Run(g.name(), func(t *testing.T) {
-			r := start(t, g, nil)
-			t.Logf("%s", r.serialTail())
+			t.Parallel()
+			program, err := programs[g.arch]()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := start(t, g, map[string][]byte{"usr/bin/bootscope": program})
+			for _, m := range modes(g) {
+				t.Run(m.name, func(t *testing.T) { checkMode(t, r, m) })
+			}
+			checkKernelLog(t, string(r.results["dmesg"]))
 		})
+	}
+}
+
+// programs are the static binaries, built when first asked for.
+var programs = map[string]func() ([]byte, error){
+	"amd64": sync.OnceValues(func() ([]byte, error) { return buildProgram("amd64") }),
+	"arm64": sync.OnceValues(func() ([]byte, error) { return buildProgram("arm64") }),
+}
+
+func buildProgram(arch string) ([]byte, error) {
+	name := filepath.Join(cache, "bootscope-"+arch)
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", name, "../../cmd/bootscope")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%v: %w\n%s", build, err, out)
+	}
+	return os.ReadFile(name)
+}
+
+// splat matches what a kernel says when something went wrong in it.
+var splat = regexp.MustCompile(`BUG:|WARNING:|INFO: .*(stall|blocked|suspicious)|Oops|Call Trace|scheduling while atomic`)
+
+func checkKernelLog(t *testing.T, text string) {
+	for line := range strings.Lines(text) {
+		if splat.MatchString(line) {
+			t.Errorf("the kernel says: %s", strings.TrimSpace(line))
+		}
 	}
 }
