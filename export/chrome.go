@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/bootscope/bootscope/tracer/event"
+	"github.com/bootscope/bootscope/tracer/event/syscalls"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
@@ -22,7 +23,7 @@ func writeChrome(w io.Writer, source tracefile.Source) error {
 		return err
 	}
 	c := newChromeWriter(w, originOf(tl))
-	x := &chromeExport{w: c, tracks: newChromeTracks(tl), cpuEnds: map[int]uint64{}}
+	x := &chromeExport{w: c, arch: tl.Header.Arch, tracks: newChromeTracks(tl), cpuEnds: map[int]uint64{}}
 	x.beginRecording(tl)
 	x.nameTracks(tl)
 	x.beginLives(tl)
@@ -76,6 +77,7 @@ func (t *lossTap) Events() iter.Seq2[event.Event, error] {
 type chromeExport struct {
 	timeline.Discard
 	w       *chromeWriter
+	arch    string
 	tracks  *chromeTracks
 	cpuEnds map[int]uint64 // end of the last span on a CPU's track
 }
@@ -87,8 +89,7 @@ func (x *chromeExport) Interval(iv *timeline.Interval) {
 		a.number("cpu", int64(iv.CPU))
 	}
 	if iv.Syscall != event.NoSyscall {
-		a.number("syscall", int64(iv.Syscall))
-		a.bool("compat", iv.Compat)
+		a.text("syscall", syscalls.Name(x.arch, iv.Compat, iv.Syscall))
 	}
 	if name := causeNames[iv.Cause]; name != "" {
 		a.text("cause", name)
