@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +13,7 @@ import (
 
 func newRecordCommand() *cobra.Command {
 	options := record.Options{
-		Tool: "bootscope " + version,
+		Tool: "bootscope " + toolVersion(),
 		Notice: func(format string, args ...any) {
 			fmt.Fprintf(os.Stderr, "bootscope: "+format+"\n", args...)
 		},
@@ -19,17 +21,20 @@ func newRecordCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record [flags] [-- COMMAND [ARG...]]",
 		Short: "Record now, or run a command and record while it runs",
-		Long: `Record what the whole machine does until Ctrl-C, for a duration, or while a command
-runs. Everything on the machine is recorded, not the command alone: what it waits for is
-often somebody else.
+		Long: `Record what the whole machine does until Ctrl-C, for a duration, or while a
+command runs. Everything on the machine is recorded, not the command alone: what
+it waits for is often somebody else.
 
-The command's exit status is passed on, and signals are passed to it. A file appears
-under its name when it is complete; until then it is called NAME.partial-XXXXXXXX, and can
-be read like the final one if the recorder was killed. Data is written out every 5 s.`,
+The command's exit status is passed on, and signals are passed to it. The file
+has its name when it is complete; until then it is NAME.partial-XXXXXXXX, which
+can be read if the recorder was killed. Data is written out every 5 s.`,
 		Example: `  bootscope record -- python3 -c 'import asyncio'
   bootscope record -o idle.bst --duration 30s
   bootscope record --no-args -o - | ssh laptop 'cat > board.bst'`,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkRecordOptions(options); err != nil {
+				return err
+			}
 			options.Command = args
 			status, err := record.Record(options)
 			if err != nil && status != statusFailed { // such as 127 for a command that doesn't exist
@@ -47,10 +52,30 @@ be read like the final one if the recorder was killed. Data is written out every
 	f.StringVarP(&options.Output, "output", "o", "trace.bst", "`FILE` to write; - is standard output")
 	f.BoolVar(&options.Force, "force", false, "overwrite the output file if it exists")
 	f.DurationVarP(&options.Duration, "duration", "d", 0, "stop after this long, such as 30s or 2m")
-	f.BoolVar(&options.NoArgs, "no-args", false, "leave the arguments of programs out of the trace: they can hold secrets")
+	f.BoolVar(&options.NoArgs, "no-args", false, "leave out the arguments of programs: they can hold secrets")
 	f.BoolVar(&options.NoBTF, "no-btf", false, "record as on a kernel without BTF (less detail; for tests)")
-	f.StringSliceVar(&options.Without, "without", nil, "`PROBES` to leave off, such as sample,fault")
+	f.StringSliceVar(&options.Without, "without", nil, "`PROBES` to leave off: "+strings.Join(record.ProbeNames(), ", "))
 	f.IntVar(&options.SampleHz, "sample-hz", record.DefaultSampleHz, "CPU samples per second and CPU")
-	f.IntVar(&options.BufferBytes, "buffer", record.DefaultBufferBytes, "`BYTES` of the ring buffer for all events but context switches")
+	f.IntVar(&options.BufferBytes, "buffer", record.DefaultBufferBytes, "`BYTES` for all events but context switches, between kernel and recorder")
 	return cmd
+}
+
+// checkRecordOptions finds the mistakes that the flags' types don't.
+func checkRecordOptions(options record.Options) error {
+	known := record.ProbeNames()
+	for _, name := range options.Without {
+		if !slices.Contains(known, name) {
+			return usagef("--without: there is no probe %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	if options.SampleHz < 1 || options.SampleHz > 10000 {
+		return usagef("--sample-hz: %d is not between 1 and 10000", options.SampleHz)
+	}
+	if options.BufferBytes < 1 || options.BufferBytes > 1<<30 {
+		return usagef("--buffer: %d is not between 1 and 1073741824 bytes", options.BufferBytes)
+	}
+	if options.Duration < 0 {
+		return usagef("--duration: %s is negative", options.Duration)
+	}
+	return nil
 }

@@ -22,7 +22,7 @@ type Event interface {
 	decode(fixed, tail []byte)
 }
 
-// Tail returns the bytes that follow an event's fixed part: a name, a path, arguments.
+// TailBytes returns the bytes that follow an event's fixed part: a name, a path, arguments.
 func (h *Header) TailBytes() []byte { return h.tail }
 
 // SetTail sets the bytes that follow the fixed part. They are not copied.

@@ -21,6 +21,7 @@ import (
 // per CPU. BPF has no place where it could see them all.
 type mappingReader struct {
 	cpus []*perfRing
+	stop int // eventfd that ends watch
 }
 
 // A perfRing is the buffer of one perf event: a control page, then the data.
@@ -44,6 +45,9 @@ func openMappings() (*mappingReader, error) {
 		return nil, err
 	}
 	m := &mappingReader{}
+	if m.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
 	for _, cpu := range cpus {
 		ring, err := openMappingRing(cpu, unix.PerfBitMmap|unix.PerfBitMmap2|perfBitBuildID)
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.E2BIG) {
@@ -65,7 +69,7 @@ func openMappingRing(cpu int, bits uint64) (*perfRing, error) {
 		Size:        unix.PERF_ATTR_SIZE_VER5,
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
 		Bits:        bits | unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitWatermark,
-		Wakeup:      1 << 30, // never: it is drained with everything else
+		Wakeup:      mappingRingBytes / 4,
 		Clockid:     unix.CLOCK_BOOTTIME,
 	}
 	fd, err := unix.PerfEventOpen(attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
@@ -85,8 +89,28 @@ func openMappingRing(cpu int, bits uint64) (*perfRing, error) {
 	}, nil
 }
 
+// watch calls full whenever a quarter of a buffer was written, until the reader is closed: thousands of
+// programs may start in the time between two drains.
+func (m *mappingReader) watch(full func()) {
+	fds := []unix.PollFd{{Fd: int32(m.stop), Events: unix.POLLIN}}
+	for _, r := range m.cpus {
+		fds = append(fds, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
+	}
+	go func() {
+		defer unix.Close(m.stop)
+		for {
+			_, err := unix.Poll(fds, -1)
+			if err != nil && !errors.Is(err, unix.EINTR) || fds[0].Revents != 0 {
+				return
+			}
+			full()
+		}
+	}()
+}
+
 // Close implements io.Closer.
 func (m *mappingReader) Close() error {
+	_, _ = unix.Write(m.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	for _, r := range m.cpus {
 		unix.Munmap(r.memory)
 		unix.Close(r.fd)

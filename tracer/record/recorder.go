@@ -3,6 +3,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -39,6 +40,7 @@ type recorder struct {
 	interval time.Duration
 	writer   *tracefile.Writer
 	flushAt  time.Time
+	memoryAt time.Time // when the memory controller is asked again
 	record   ringbuf.Record // reused
 }
 
@@ -86,6 +88,7 @@ func (r *recorder) openBuffers() (err error) {
 		for _, l := range a.links {
 			if m, ok := l.(*mappingReader); ok {
 				r.mappings = m
+				m.watch(r.wake)
 			}
 		}
 	}
@@ -167,7 +170,7 @@ func (r *recorder) begin(writer *tracefile.Writer) error {
 			return err
 		}
 	}
-	return r.readTasks(event.TaskAtStart)
+	return errors.Join(r.readTasks(event.TaskAtStart), r.writeMemory(event.MemoryAtStart))
 }
 
 func (r *recorder) readTasks(phase event.TaskPhase) error {

@@ -191,6 +191,15 @@ var probes = []probe{
 	}},
 }
 
+// ProbeNames lists the probes.
+func ProbeNames() []string {
+	var names []string
+	for _, p := range probes {
+		names = append(names, p.id.String())
+	}
+	return names
+}
+
 // sysExitWay is the way that works everywhere for what can be seen when a system call returns.
 func sysExitWay(wants uint32) way {
 	return way{via: "tp_btf/sys_exit", object: coreObject, status: tracefile.StatusOn,
