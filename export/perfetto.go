@@ -87,8 +87,28 @@ func (t *perfettoTap) Events() iter.Seq2[event.Event, error] {
 	}
 }
 
-// event takes what is written as it was recorded.
+// event takes what is written as it was recorded. As in the timeline, what comes before and after the
+// recording is not complete and left out; only names from before are kept.
 func (x *perfettoExport) event(e event.Event) {
+	at := e.Head().Time
+	before, after := at < x.tl.Start, at > x.tl.End
+	switch e := e.(type) {
+	case *event.Task:
+		x.task(e)
+	case *event.Lost:
+		x.lost(e)
+	case *event.Fork:
+		if !after {
+			x.sched.inherit(e)
+		}
+	case *event.Rename:
+		if before {
+			x.sched.rename(e)
+		}
+	}
+	if before || after {
+		return
+	}
 	switch e := e.(type) {
 	case *event.Switch:
 		x.sched.onSwitch(e)
@@ -96,14 +116,9 @@ func (x *perfettoExport) event(e event.Event) {
 		x.sched.onWaking(e)
 	case *event.Fork:
 		x.sched.onFork(e)
-		x.announce(e.ChildTID, e.Time)
+		x.announce(e.ChildTID, at)
 	case *event.Rename:
 		x.sched.onRename(e)
-	case *event.Task:
-		x.task(e)
-	case *event.Lost:
-		x.sched.onLost(e)
-		x.lost(e)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // one name side by side on as few rows as they need, so that a thousand short processes don't take a
 // thousand rows.
 func (x *perfettoExport) life(unit perfettoTrack, p *timeline.Process) {
-	t := lifeTracks + perfettoTrack(p.Threads[0].Index)
+	t := numbered(lifeTracks, p.Threads[0].Index)
 	name := p.Comm()
 	if name == "" {
 		name = "?"
@@ -18,12 +18,12 @@ func (x *perfettoExport) life(unit perfettoTrack, p *timeline.Process) {
 	x.describe(t, unit, name, "", 0, 0)
 	a := x.w.args()
 	x.describeProcess(a, p)
-	x.w.begin(t, max(p.Start, x.tl.Start), "process", processName(p), a)
+	x.w.begin(t, x.within(p.Start), "process", processName(p), a)
 	for _, e := range p.Execs {
 		x.exec(t, p, e)
 	}
 	if p.Ended {
-		x.w.end(t, max(p.End, x.tl.Start))
+		x.w.end(t, x.within(p.End))
 	}
 }
 
@@ -108,7 +108,7 @@ func (x *perfettoExport) task(e *event.Task) {
 		x.message.Message(pb.TreeProcesses, &x.part)
 	}
 	x.thread(th)
-	x.w.write(e.Time, pb.PacketProcessTree, &x.message)
+	x.w.write(x.within(e.Time), pb.PacketProcessTree, &x.message)
 }
 
 // thread adds a thread to a process tree. A reader keeps this name whatever comes later, so it is the
@@ -134,6 +134,6 @@ func (x *perfettoExport) unannounced() {
 			x.message.Message(pb.TreeProcesses, &x.part)
 		}
 		x.thread(th)
-		x.w.write(max(th.Start, x.tl.Start), pb.PacketProcessTree, &x.message)
+		x.w.write(x.within(th.Start), pb.PacketProcessTree, &x.message)
 	}
 }

@@ -83,11 +83,17 @@ func (x *perfettoExport) endRecording() {
 	x.w.instant(recordingTrack, x.tl.End, "recording", "recording was cut off", x.w.args())
 }
 
+// within moves a moment into the recording.
+func (x *perfettoExport) within(at uint64) uint64 { return min(max(at, x.tl.Start), x.tl.End) }
+
 // lost marks where events are missing.
 func (x *perfettoExport) lost(e *event.Lost) {
 	if !x.losses {
 		x.losses = true
 		x.describe(lossTrack, rootTrack, "Lost events", "Where events are missing, at the time of the last one before.", 2, 0)
+	}
+	if event.Probe(e.Probe) == event.ProbeSched {
+		x.sched.lose(e)
 	}
 	probe, reason := event.Probe(e.Probe).String(), event.LostReason(e.Reason).String()
 	a := x.w.args()
@@ -95,7 +101,7 @@ func (x *perfettoExport) lost(e *event.Lost) {
 	a.text("reason", reason)
 	a.number("count", int64(min(e.Count, 1<<62)))
 	a.number("cpu", int64(e.CPU))
-	x.w.instant(lossTrack, e.Time, "loss", probe+" events lost", a)
+	x.w.instant(lossTrack, x.within(e.Time), "loss", probe+" events lost", a)
 }
 
 // findings shows what to fix on a track of its own: the costliest on top, each as long as the recording,

@@ -211,6 +211,18 @@ func interruptFlags(by event.Waker) uint64 {
 	}
 }
 
+// inherit gives a new task its parent's name.
+func (s *perfettoSched) inherit(e *event.Fork) {
+	s.tasks[e.ChildTID] = &perfettoTask{comm: s.task(e.TID).comm, cpu: -1}
+}
+
+// rename gives a task its new name.
+func (s *perfettoSched) rename(e *event.Rename) *perfettoTask {
+	t := s.task(e.Target)
+	t.comm = event.Comm(e.Comm)
+	return t
+}
+
 // cloneThread is CLONE_THREAD of clone(2).
 const cloneThread = 0x10000
 
@@ -222,11 +234,9 @@ func (s *perfettoSched) onFork(e *event.Fork) {
 		return
 	}
 	c := s.cpu(int(e.CPU))
-	t := &perfettoTask{comm: s.task(e.TID).comm, cpu: -1}
-	s.tasks[e.ChildTID] = t
 	s.body.Reset()
 	s.body.Int(pb.NewTaskPID, int64(int32(e.ChildTID)))
-	s.body.String(pb.NewTaskComm, t.comm)
+	s.body.String(pb.NewTaskComm, s.task(e.ChildTID).comm)
 	if th.TID != th.Process.PID {
 		s.body.Uint(pb.NewTaskFlags, cloneThread)
 	}
@@ -235,21 +245,17 @@ func (s *perfettoSched) onFork(e *event.Fork) {
 }
 
 func (s *perfettoSched) onRename(e *event.Rename) {
-	c, t := s.cpu(int(e.CPU)), s.task(e.Target)
+	c := s.cpu(int(e.CPU))
 	s.body.Reset()
 	s.body.Int(pb.RenamePID, int64(int32(e.Target)))
-	s.body.String(pb.RenameOldComm, t.comm)
-	t.comm = event.Comm(e.Comm)
-	s.body.String(pb.RenameNewComm, t.comm)
+	s.body.String(pb.RenameOldComm, s.task(e.Target).comm)
+	s.body.String(pb.RenameNewComm, s.rename(e).comm)
 	s.emit(c, e.Time, e.TID, pb.FtraceRename)
 	s.added(c)
 }
 
-// onLost marks where switches and wakings of a CPU are missing.
-func (s *perfettoSched) onLost(e *event.Lost) {
-	if event.Probe(e.Probe) != event.ProbeSched {
-		return
-	}
+// lose marks where switches and wakings of a CPU are missing.
+func (s *perfettoSched) lose(e *event.Lost) {
 	c := s.cpu(int(e.CPU))
 	c.write(s.w)
 	c.lost, c.known = true, false

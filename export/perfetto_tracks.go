@@ -14,15 +14,20 @@ const (
 	lossTrack
 	findingTrack
 	unitsTrack
+	firstTrack // of those of which there are many
 )
 
-// The tracks of which there are many are numbered from here, each kind by itself.
+// The kinds of tracks of which there are many.
 const (
-	unitTracks perfettoTrack = (iota + 1) << 32
+	unitTracks = iota
 	lifeTracks
 	threadTracks
 	processTracks
+	trackKinds
 )
+
+// numbered returns a track of those of which there are many. Small numbers take few bytes.
+func numbered(kind, n int) perfettoTrack { return firstTrack + perfettoTrack(n*trackKinds+kind) }
 
 // describe says what a track is called, and of which it is a part. The ranks order those of one parent.
 func (x *perfettoExport) describe(t, parent perfettoTrack, name, description string, rank, children int) {
@@ -47,7 +52,7 @@ func (x *perfettoExport) describe(t, parent perfettoTrack, name, description str
 // when it is first needed: the reader then knows the thread, which it must tell from others that had or
 // will have the same id.
 func (x *perfettoExport) track(th *timeline.Thread, at uint64) perfettoTrack {
-	t := threadTracks + perfettoTrack(th.Index)
+	t := numbered(threadTracks, th.Index)
 	if x.begun[th.Index] {
 		return t
 	}
@@ -76,11 +81,11 @@ func (x *perfettoExport) orderProcesses() {
 		x.part.Reset()
 		x.part.Int(pb.DescriptorPID, int64(int32(p.PID)))
 		m.Reset()
-		m.Uint(pb.TrackUUID, uint64(processTracks)+uint64(rank))
+		m.Uint(pb.TrackUUID, uint64(numbered(processTracks, rank)))
 		m.Message(pb.TrackProcess, &x.part)
 		m.Int(pb.TrackRank, int64(rank+1))
 		// After the birth, which has the same time, or the reader would take it for that of another.
-		x.w.write(max(p.Start+1, x.tl.Start), pb.PacketTrackDescriptor, m)
+		x.w.write(x.within(p.Start+1), pb.PacketTrackDescriptor, m)
 	}
 }
 
@@ -137,7 +142,7 @@ func (x *perfettoExport) units() {
 }
 
 func (x *perfettoExport) unit(rank int, name string, processes []*timeline.Process) {
-	t := unitTracks + perfettoTrack(rank)
+	t := numbered(unitTracks, rank)
 	x.describe(t, unitsTrack, name, "", rank, pb.ChildrenChronological)
 	for _, p := range processes {
 		if !p.Kernel {

@@ -1,0 +1,212 @@
+package perfettotest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/bootscope/bootscope/tracer/timeline"
+)
+
+// events compares what comes from single events of the recording.
+func (c *comparison) events() {
+	got := c.got
+	sortByTime(got.Switches, func(s Switch) (uint64, int) { return s.Time, s.CPU })
+	sortByTime(c.switches, func(s Switch) (uint64, int) { return s.Time, s.CPU })
+	for i := range got.Switches {
+		got.Switches[i].compact = false
+		if i < len(c.switches) && c.switches[i].Name == anyName {
+			got.Switches[i].Name = anyName
+		}
+	}
+	same(c, "switch", got.Switches, c.switches)
+	sortByTime(got.Wakings, func(w Waking) (uint64, int) { return w.Time, w.CPU })
+	sortByTime(c.wakings, func(w Waking) (uint64, int) { return w.Time, w.CPU })
+	for i := range got.Wakings {
+		got.Wakings[i].compact, got.Wakings[i].TargetCPU, got.Wakings[i].Flags = false, 0, 0
+		if i < len(c.wakings) && c.wakings[i].Name == anyName {
+			got.Wakings[i].Name = anyName
+		}
+	}
+	same(c, "waking", got.Wakings, c.wakings)
+	sortByTime(got.Renames, func(r Rename) (uint64, int) { return r.Time, int(r.Task) })
+	for i := range got.Renames {
+		if i < len(c.renames) && c.renames[i].Old == anyName {
+			got.Renames[i].Old = anyName
+		}
+	}
+	sortByTime(c.renames, func(r Rename) (uint64, int) { return r.Time, int(r.Task) })
+	same(c, "rename", got.Renames, c.renames)
+	sortByTime(got.NewTasks, func(n NewTask) (uint64, int) { return n.Time, int(n.Child) })
+	for i := range got.NewTasks {
+		if i < len(c.tasks) && c.tasks[i].Name == anyName {
+			got.NewTasks[i].Name = anyName
+		}
+	}
+	sortByTime(c.tasks, func(n NewTask) (uint64, int) { return n.Time, int(n.Child) })
+	same(c, "new task", got.NewTasks, c.tasks)
+	sortByTime(got.Blocked, func(b Blocked) (uint64, int) { return b.Time, int(b.Task) })
+	sortByTime(c.blocked, func(b Blocked) (uint64, int) { return b.Time, int(b.Task) })
+	same(c, "blocked reason", got.Blocked, c.blocked)
+	sortByTime(got.Frequencies, func(f Frequency) (uint64, int) { return f.Time, f.CPU })
+	sortByTime(c.freqs, func(f Frequency) (uint64, int) { return f.Time, f.CPU })
+	same(c, "frequency", got.Frequencies, c.freqs)
+	if len(got.Clocks) != len(c.clocks)+1 || !slices.EqualFunc(got.Clocks[1:], c.clocks, maps.Equal) {
+		c.differ("clocks: got %v, want %v after the first", got.Clocks, c.clocks)
+	}
+	if len(got.LostOn) != c.lostOn {
+		c.differ("%d bundles after a loss, want %d", len(got.LostOn), c.lostOn)
+	}
+	same(c, "open", c.moments("open", func(e *Event) string { return fmt.Sprint(e.Args["path"]) }), c.opens)
+	same(c, "fault", c.moments("fault", func(e *Event) string { return fmt.Sprintf("%v %v", e.Args["address"], e.Args["ip"]) }), c.faults)
+	same(c, "loss", c.moments("loss", func(e *Event) string { return fmt.Sprintf("%v %v", e.Args["reason"], e.Args["count"]) }), c.losses)
+}
+
+// sortByTime orders what has the same time by its CPU or task: readers don't care which comes first.
+func sortByTime[T any](list []T, key func(T) (uint64, int)) {
+	slices.SortStableFunc(list, func(a, b T) int {
+		at, ai := key(a)
+		bt, bi := key(b)
+		return cmp.Or(cmp.Compare(at, bt), cmp.Compare(ai, bi))
+	})
+}
+
+// moments returns the instants of a category, in order of time.
+func (c *comparison) moments(category string, args func(*Event) string) (list []moment) {
+	for i := range c.got.Events {
+		e := &c.got.Events[i]
+		if e.Category != category {
+			continue
+		}
+		m := moment{e.Time, c.got.Tracks[e.Track].TID, e.Name, args(e)}
+		if category == "open" { // its path is compared; the name ends in it
+			verb, file, _ := strings.Cut(e.Name, "open ")
+			m.Name = verb + "open "
+			if m.Args == fmt.Sprint(nil) {
+				m.Args = ""
+			}
+			if !strings.HasSuffix(m.Args, file) {
+				c.differ("%q is the name for an open of %q", e.Name, m.Args)
+			}
+		}
+		list = append(list, m)
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Time < list[j].Time })
+	return list
+}
+
+// model compares what is known of processes and threads.
+func (c *comparison) model() {
+	told := map[int64]bool{}
+	for _, n := range c.got.NewTasks {
+		told[n.Child] = true
+	}
+	for _, th := range c.got.Threads {
+		told[th.TID] = true
+	}
+	for _, th := range c.tl.Threads {
+		if !told[int64(th.TID)] {
+			c.differ("neither a fork nor a process tree tells of thread %d", th.TID)
+		}
+	}
+	ends := map[Free]bool{}
+	for _, f := range c.got.Frees {
+		ends[f] = true
+		if !c.dead[Free{f.Time, 0}] {
+			c.differ("task %d is freed at %d ns, when nothing died", f.Task, f.Time)
+		}
+	}
+	var lives, execs int
+	for _, p := range c.tl.Processes {
+		if p.Ended && c.dead[Free{p.End, 0}] && !ends[Free{p.End, int64(p.PID)}] {
+			c.differ("process %d has no end at %d ns", p.PID, p.End)
+		}
+		if !p.Kernel {
+			lives++
+			execs += len(p.Execs)
+		}
+	}
+	if n := c.count("process"); n != lives {
+		c.differ("%d processes have a life, want %d", n, lives)
+	}
+	if n := c.count("exec"); n != execs {
+		c.differ("%d execs, want %d", n, execs)
+	}
+}
+
+func (c *comparison) count(category string) (n int) {
+	for _, e := range c.got.Events {
+		if e.Category == category {
+			n++
+		}
+	}
+	return n
+}
+
+// nesting follows the slices of each track: only what lives on has no end.
+func (c *comparison) nesting() {
+	events := slices.Clone(c.got.Events)
+	sort.SliceStable(events, func(i, j int) bool { return events[i].Time < events[j].Time })
+	open := map[uint64]int{}
+	for _, e := range events {
+		switch e.Type {
+		case Begin:
+			open[e.Track]++
+		case End:
+			if open[e.Track]--; open[e.Track] < 0 {
+				c.differ("a slice of track %d ends at %d ns before it began", e.Track, e.Time)
+			}
+		}
+	}
+	left := 0
+	for _, n := range open {
+		left += n
+	}
+	want := 0
+	for _, p := range c.tl.Processes {
+		if !p.Ended && !p.Kernel {
+			want++
+		}
+	}
+	if !c.tl.Complete() {
+		want++ // the recording itself
+	}
+	if left != want {
+		c.differ("%d slices have no end, want %d", left, want)
+	}
+}
+
+// running adds up each thread's time on CPUs from the switches, as a reader would, where nothing is
+// missing. Before a CPU's first switch the timeline may know better than that its thread ran. Where
+// clocks of CPUs differ, so that a thread seems to be on two at once, it knows nothing.
+func (c *comparison) running() {
+	if c.tl.Lost() > 0 || !c.tl.Complete() || len(c.tl.Problems) > 0 {
+		return
+	}
+	time, unsure := map[int64]uint64{}, map[int64]uint64{}
+	last := map[int]Switch{}
+	for _, s := range c.got.Switches {
+		if before, ok := last[s.CPU]; ok {
+			time[s.Prev] += s.Time - before.Time
+		} else {
+			unsure[s.Prev] += s.Time - c.tl.Start
+		}
+		last[s.CPU] = s
+	}
+	for _, s := range last {
+		time[s.Next] += c.tl.End - s.Time
+	}
+	want, doubt := map[int64]uint64{}, map[int64]uint64{}
+	for _, th := range c.tl.Threads {
+		want[int64(th.TID)] += th.Times[timeline.Running]
+		doubt[int64(th.TID)] += th.Times[timeline.Unknown]
+	}
+	for tid, ns := range want {
+		if doubt[tid] == 0 && time[tid] != ns && time[tid]+unsure[tid] != ns {
+			c.differ("thread %d ran for %d ns, want %d", tid, time[tid], ns)
+		}
+	}
+}
