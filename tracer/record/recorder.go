@@ -3,7 +3,6 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -40,7 +39,7 @@ type recorder struct {
 	interval time.Duration
 	writer   *tracefile.Writer
 	flushAt  time.Time
-	memoryAt time.Time // when the memory controller is asked again
+	memoryAt time.Time      // when the memory controller is asked again
 	record   ringbuf.Record // reused
 }
 
@@ -165,12 +164,15 @@ func (r *recorder) begin(writer *tracefile.Writer) error {
 	if err := r.cgroups.Walk(func(e *event.Cgroup) error { return writer.Event(e) }); err != nil {
 		return err
 	}
+	if err := r.writeMemory(event.MemoryAtStart); err != nil {
+		return err
+	}
 	if r.mappings != nil {
 		if err := system.ReadMappings(func(e *event.Mapping) error { return writer.Event(e) }); err != nil {
 			return err
 		}
 	}
-	return errors.Join(r.readTasks(event.TaskAtStart), r.writeMemory(event.MemoryAtStart))
+	return r.readTasks(event.TaskAtStart)
 }
 
 func (r *recorder) readTasks(phase event.TaskPhase) error {
