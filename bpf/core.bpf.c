@@ -215,6 +215,11 @@ int process_exit(__u64 *ctx)
 	event.major_faults = task->maj_flt;
 	event.status = task->exit_code;
 	event.flags = EXIT_COUNTERS;
+	if (bpf_core_field_exists(task->ioac.read_bytes)) { /* CONFIG_TASK_IO_ACCOUNTING */
+		event.flags |= EXIT_STORAGE;
+		event.read_bytes = task->ioac.read_bytes;
+		event.written_bytes = task->ioac.write_bytes;
+	}
 	emit(PROBE_PROCESS, &event, sizeof(event));
 	return 0;
 }

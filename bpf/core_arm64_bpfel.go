@@ -24,7 +24,7 @@ type CoreEvent struct {
 		Cpu  uint16
 		Tail uint32
 	}
-	_ [72]byte
+	_ [144]byte
 }
 
 type CoreEvictedPages struct {

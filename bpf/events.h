@@ -68,6 +68,7 @@ enum event_kind {
 	KIND_MANAGER = 26,
 	KIND_JOURNAL = 27,
 	KIND_MILESTONE = 28,
+	KIND_MEMORY = 29,
 };
 
 /* A probe is what a user switches on or off and what losses are counted by. */
@@ -160,6 +161,7 @@ struct event_args {
 
 enum exit_flags {
 	EXIT_COUNTERS = 1,  /* the counters below were measured */
+	EXIT_STORAGE = 2,   /* and what it moved from and to storage */
 };
 
 /* A task ends. Counters are this task's own, not its whole process's. */
@@ -170,6 +172,8 @@ struct event_exit {
 	event_count major_faults;
 	wait_status status;
 	flag_bits flags;
+	byte_count read_bytes;    /* from storage, as the block layer counts them */
+	byte_count written_bytes; /* likewise, to storage, maybe later */
 };
 
 /* A task gets another comm. */
@@ -292,8 +296,10 @@ struct event_task {
 	__u8 state;         /* the letter of /proc/PID/stat */
 	__u8 phase;         /* enum task_phase */
 	__u8 kernel_thread;
-	__u8 reserved;
+	__u8 has_storage;   /* 1: read_bytes and written_bytes were measured */
 	__u8 comm[TASK_COMM_BYTES];
+	byte_count read_bytes;    /* from storage, as the block layer counts them */
+	byte_count written_bytes; /* likewise, to storage, maybe later */
 };
 
 enum clock_reason {
@@ -481,6 +487,45 @@ struct event_milestone {
 	struct event_header header;
 };
 
+enum memory_phase {
+	MEMORY_AT_START = 0,
+	MEMORY_MEANWHILE = 1,
+	MEMORY_AT_END = 2,
+};
+
+enum memory_flags {
+	MEMORY_SCANS = 1,    /* pages_scanned and pages_reclaimed were there (cgroup v2) */
+	MEMORY_PRESSURE = 2, /* stalled was there (cgroup v2 with pressure stall information) */
+};
+
+/*
+ * A cgroup whose memory has a limit, as the memory controller's files show it: counters are of the
+ * cgroup and all below it, since it was made.
+ */
+struct event_memory {
+	struct event_header header;
+	cgroup_id cgroup;
+	byte_count max;        /* more is never charged: memory.max, memory.limit_in_bytes; all ones is none */
+	byte_count high;       /* more makes tasks free memory and wait: memory.high (v2); all ones is none */
+	byte_count usage;      /* charged now */
+	byte_count anon;       /* of it: of programs, not of files */
+	byte_count file;       /* of it: page cache */
+	byte_count swap;       /* swapped out */
+	event_count high_events;     /* how often it was over high */
+	event_count max_events;      /* how often it met max (v1: memory.failcnt) */
+	event_count oom_kills;
+	event_count file_refaults;   /* pages of files that came back after reclaim */
+	event_count anon_refaults;   /* pages of programs that came back from swap */
+	event_count major_faults;
+	event_count pages_scanned;   /* by reclaim */
+	event_count pages_reclaimed;
+	duration_ns stalled;   /* in which a task or more waited for memory (memory.pressure, some) */
+	__u32 hierarchy;       /* as in a cgroup event */
+	flag_bits flags;       /* enum memory_flags */
+	__u32 phase;           /* enum memory_phase */
+	__u32 reserved;
+};
+
 /*
  * The ring buffer's value type: it keeps every struct and enum in the object's BTF, which is where
  * the generator finds them.
@@ -510,6 +555,7 @@ union event {
 	struct event_sync sync;
 	struct event_socket socket;
 	struct event_interrupts interrupts;
+	struct event_memory memory;
 	struct event_kernel_log kernel_log;
 	struct event_unit unit;
 	struct event_manager manager;
@@ -531,6 +577,8 @@ union event {
 	enum reclaim_kind reclaim_kinds;
 	enum socket_call socket_calls;
 	enum waker wakers;
+	enum memory_phase memory_phases;
+	enum memory_flags memory_flags;
 };
 
 #endif

@@ -116,6 +116,11 @@ struct sched_entity {
 	__u64 sum_exec_runtime;
 };
 
+struct task_io_accounting {
+	__u64 read_bytes;
+	__u64 write_bytes;
+};
+
 struct task_struct {
 	void *stack;
 	unsigned int flags;
@@ -131,6 +136,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct nsproxy *nsproxy;
 	struct css_set *cgroups;
+	struct task_io_accounting ioac;
 };
 
 /* The saved user registers. Known offsets, see registers.h; here for their size and for direct loads. */

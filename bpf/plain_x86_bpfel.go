@@ -24,7 +24,7 @@ type PlainEvent struct {
 		Cpu  uint16
 		Tail uint32
 	}
-	_ [72]byte
+	_ [144]byte
 }
 
 type PlainEvictedPages struct {

@@ -36,6 +36,7 @@ const (
 	KindManager      Kind = 26
 	KindJournal      Kind = 27
 	KindMilestone    Kind = 28
+	KindMemory       Kind = 29
 )
 
 var namesKind = map[Kind]string{
@@ -67,6 +68,7 @@ var namesKind = map[Kind]string{
 	26: "manager",
 	27: "journal",
 	28: "milestone",
+	29: "memory",
 }
 
 // String returns the name in lower case.
@@ -150,6 +152,8 @@ func (v TaskState) String() string { return nameOr(namesTaskState[v], uint64(v))
 const (
 	// ExitCounters: the counters below were measured
 	ExitCounters = 1
+	// ExitStorage: and what it moved from and to storage
+	ExitStorage = 2
 )
 
 const (
@@ -324,6 +328,31 @@ var namesWaker = map[Waker]string{
 // String returns the name in lower case.
 func (v Waker) String() string { return nameOr(namesWaker[v], uint64(v)) }
 
+// MemoryPhase is enum memory_phase of events.h.
+type MemoryPhase uint16
+
+const (
+	MemoryAtStart   MemoryPhase = 0
+	MemoryMeanwhile MemoryPhase = 1
+	MemoryAtEnd     MemoryPhase = 2
+)
+
+var namesMemoryPhase = map[MemoryPhase]string{
+	0: "at_start",
+	1: "meanwhile",
+	2: "at_end",
+}
+
+// String returns the name in lower case.
+func (v MemoryPhase) String() string { return nameOr(namesMemoryPhase[v], uint64(v)) }
+
+const (
+	// MemoryScans: pages_scanned and pages_reclaimed were there (cgroup v2)
+	MemoryScans = 1
+	// MemoryPressure: stalled was there (cgroup v2 with pressure stall information)
+	MemoryPressure = 2
+)
+
 // Header begins every event.
 type Header struct {
 	Time uint64 // boot_ns
@@ -486,11 +515,13 @@ func (e *Args) decode(fixed, tail []byte) {
 // Exit: A task ends. Counters are this task's own, not its whole process's.
 type Exit struct {
 	Header
-	CPUTime     uint64 // duration_ns: sum_exec_runtime
-	MinorFaults uint64 // event_count
-	MajorFaults uint64 // event_count
-	Status      int32  // wait_status
-	Flags       uint32 // flag_bits
+	CPUTime      uint64 // duration_ns: sum_exec_runtime
+	MinorFaults  uint64 // event_count
+	MajorFaults  uint64 // event_count
+	Status       int32  // wait_status
+	Flags        uint32 // flag_bits
+	ReadBytes    uint64 // byte_count: from storage, as the block layer counts them
+	WrittenBytes uint64 // byte_count: likewise, to storage, maybe later
 }
 
 // AppendTo implements Event.
@@ -501,17 +532,21 @@ func (e *Exit) AppendTo(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.MajorFaults))
 	b = binary.LittleEndian.AppendUint32(b, uint32(e.Status))
 	b = binary.LittleEndian.AppendUint32(b, uint32(e.Flags))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.ReadBytes))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.WrittenBytes))
 	return append(b, e.tail...)
 }
 
 func (e *Exit) decode(fixed, tail []byte) {
-	fixed = padded(fixed, 56)
+	fixed = padded(fixed, 72)
 	e.decodeHeader(fixed, tail)
 	e.CPUTime = uint64(binary.LittleEndian.Uint64(fixed[24:]))
 	e.MinorFaults = uint64(binary.LittleEndian.Uint64(fixed[32:]))
 	e.MajorFaults = uint64(binary.LittleEndian.Uint64(fixed[40:]))
 	e.Status = int32(binary.LittleEndian.Uint32(fixed[48:]))
 	e.Flags = uint32(binary.LittleEndian.Uint32(fixed[52:]))
+	e.ReadBytes = uint64(binary.LittleEndian.Uint64(fixed[56:]))
+	e.WrittenBytes = uint64(binary.LittleEndian.Uint64(fixed[64:]))
 }
 
 // Rename: A task gets another comm.
@@ -768,8 +803,10 @@ type Task struct {
 	State        uint8    // u8: the letter of /proc/PID/stat
 	Phase        uint8    // u8: enum task_phase
 	KernelThread uint8    // u8
-	Reserved     uint8    // u8
+	HasStorage   uint8    // u8: 1: read_bytes and written_bytes were measured
 	Comm         [16]byte // u8
+	ReadBytes    uint64   // byte_count: from storage, as the block layer counts them
+	WrittenBytes uint64   // byte_count: likewise, to storage, maybe later
 }
 
 // AppendTo implements Event.
@@ -784,13 +821,15 @@ func (e *Task) AppendTo(b []byte) []byte {
 	b = append(b, byte(e.State))
 	b = append(b, byte(e.Phase))
 	b = append(b, byte(e.KernelThread))
-	b = append(b, byte(e.Reserved))
+	b = append(b, byte(e.HasStorage))
 	b = append(b, e.Comm[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.ReadBytes))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.WrittenBytes))
 	return append(b, e.tail...)
 }
 
 func (e *Task) decode(fixed, tail []byte) {
-	fixed = padded(fixed, 88)
+	fixed = padded(fixed, 104)
 	e.decodeHeader(fixed, tail)
 	e.Start = uint64(binary.LittleEndian.Uint64(fixed[24:]))
 	e.CPUTime = uint64(binary.LittleEndian.Uint64(fixed[32:]))
@@ -801,8 +840,10 @@ func (e *Task) decode(fixed, tail []byte) {
 	e.State = uint8(fixed[68])
 	e.Phase = uint8(fixed[69])
 	e.KernelThread = uint8(fixed[70])
-	e.Reserved = uint8(fixed[71])
+	e.HasStorage = uint8(fixed[71])
 	copy(e.Comm[:], fixed[72:88])
+	e.ReadBytes = uint64(binary.LittleEndian.Uint64(fixed[88:]))
+	e.WrittenBytes = uint64(binary.LittleEndian.Uint64(fixed[96:]))
 }
 
 // Clock: The clocks read together; header.time is the boot-time clock.
@@ -1089,6 +1130,82 @@ func (e *Interrupts) decode(fixed, tail []byte) {
 	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[44:]))
 }
 
+// Memory: A cgroup whose memory has a limit, as the memory controller's files show it: counters are of the cgroup and all below it, since it was made.
+type Memory struct {
+	Header
+	Cgroup         uint64 // cgroup_id
+	Max            uint64 // byte_count: more is never charged: memory.max, memory.limit_in_bytes; all ones is none
+	High           uint64 // byte_count: more makes tasks free memory and wait: memory.high (v2); all ones is none
+	Usage          uint64 // byte_count: charged now
+	Anon           uint64 // byte_count: of it: of programs, not of files
+	File           uint64 // byte_count: of it: page cache
+	Swap           uint64 // byte_count: swapped out
+	HighEvents     uint64 // event_count: how often it was over high
+	MaxEvents      uint64 // event_count: how often it met max (v1: memory.failcnt)
+	OomKills       uint64 // event_count
+	FileRefaults   uint64 // event_count: pages of files that came back after reclaim
+	AnonRefaults   uint64 // event_count: pages of programs that came back from swap
+	MajorFaults    uint64 // event_count
+	PagesScanned   uint64 // event_count: by reclaim
+	PagesReclaimed uint64 // event_count
+	Stalled        uint64 // duration_ns: in which a task or more waited for memory (memory.pressure, some)
+	Hierarchy      uint32 // u32: as in a cgroup event
+	Flags          uint32 // flag_bits: enum memory_flags
+	Phase          uint32 // u32: enum memory_phase
+	Reserved       uint32 // u32
+}
+
+// AppendTo implements Event.
+func (e *Memory) AppendTo(b []byte) []byte {
+	b = e.appendTo(b)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Cgroup))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Max))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.High))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Usage))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Anon))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.File))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Swap))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.HighEvents))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.MaxEvents))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.OomKills))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.FileRefaults))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.AnonRefaults))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.MajorFaults))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.PagesScanned))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.PagesReclaimed))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Stalled))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Hierarchy))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Flags))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Phase))
+	b = binary.LittleEndian.AppendUint32(b, uint32(e.Reserved))
+	return append(b, e.tail...)
+}
+
+func (e *Memory) decode(fixed, tail []byte) {
+	fixed = padded(fixed, 168)
+	e.decodeHeader(fixed, tail)
+	e.Cgroup = uint64(binary.LittleEndian.Uint64(fixed[24:]))
+	e.Max = uint64(binary.LittleEndian.Uint64(fixed[32:]))
+	e.High = uint64(binary.LittleEndian.Uint64(fixed[40:]))
+	e.Usage = uint64(binary.LittleEndian.Uint64(fixed[48:]))
+	e.Anon = uint64(binary.LittleEndian.Uint64(fixed[56:]))
+	e.File = uint64(binary.LittleEndian.Uint64(fixed[64:]))
+	e.Swap = uint64(binary.LittleEndian.Uint64(fixed[72:]))
+	e.HighEvents = uint64(binary.LittleEndian.Uint64(fixed[80:]))
+	e.MaxEvents = uint64(binary.LittleEndian.Uint64(fixed[88:]))
+	e.OomKills = uint64(binary.LittleEndian.Uint64(fixed[96:]))
+	e.FileRefaults = uint64(binary.LittleEndian.Uint64(fixed[104:]))
+	e.AnonRefaults = uint64(binary.LittleEndian.Uint64(fixed[112:]))
+	e.MajorFaults = uint64(binary.LittleEndian.Uint64(fixed[120:]))
+	e.PagesScanned = uint64(binary.LittleEndian.Uint64(fixed[128:]))
+	e.PagesReclaimed = uint64(binary.LittleEndian.Uint64(fixed[136:]))
+	e.Stalled = uint64(binary.LittleEndian.Uint64(fixed[144:]))
+	e.Hierarchy = uint32(binary.LittleEndian.Uint32(fixed[152:]))
+	e.Flags = uint32(binary.LittleEndian.Uint32(fixed[156:]))
+	e.Phase = uint32(binary.LittleEndian.Uint32(fixed[160:]))
+	e.Reserved = uint32(binary.LittleEndian.Uint32(fixed[164:]))
+}
+
 // KernelLog: A line of the kernel's log. Its time is when it was logged. Tail: the text.
 type KernelLog struct {
 	Header
@@ -1267,6 +1384,8 @@ func New(kind Kind) Event {
 		e = &Socket{}
 	case KindInterrupts:
 		e = &Interrupts{}
+	case KindMemory:
+		e = &Memory{}
 	case KindKernelLog:
 		e = &KernelLog{}
 	case KindUnit:
@@ -1341,7 +1460,7 @@ var Specs = []Spec{
 		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
 		{Name: "total", Type: "byte_count", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: "more than the tail holds: the arguments are cut"},
 	}},
-	{Kind: KindExit, Name: "exit", Size: 56, Doc: "A task ends. Counters are this task's own, not its whole process's.", Fields: []Field{
+	{Kind: KindExit, Name: "exit", Size: 72, Doc: "A task ends. Counters are this task's own, not its whole process's.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
 		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
@@ -1353,6 +1472,8 @@ var Specs = []Spec{
 		{Name: "major_faults", Type: "event_count", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "status", Type: "wait_status", Offset: 48, Size: 4, Count: 0, Signed: true, Doc: ""},
 		{Name: "flags", Type: "flag_bits", Offset: 52, Size: 4, Count: 0, Signed: false, Doc: ""},
+		{Name: "read_bytes", Type: "byte_count", Offset: 56, Size: 8, Count: 0, Signed: false, Doc: "from storage, as the block layer counts them"},
+		{Name: "written_bytes", Type: "byte_count", Offset: 64, Size: 8, Count: 0, Signed: false, Doc: "likewise, to storage, maybe later"},
 	}},
 	{Kind: KindRename, Name: "rename", Size: 48, Doc: "A task gets another comm.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
@@ -1456,7 +1577,7 @@ var Specs = []Spec{
 		{Name: "hierarchy", Type: "u32", Offset: 40, Size: 4, Count: 0, Signed: false, Doc: "as in a cgroup event"},
 		{Name: "reserved", Type: "u32", Offset: 44, Size: 4, Count: 0, Signed: false, Doc: ""},
 	}},
-	{Kind: KindTask, Name: "task", Size: 88, Doc: "A task as /proc shows it. Tail: exe, NUL, then the arguments, each ended by a NUL.", Fields: []Field{
+	{Kind: KindTask, Name: "task", Size: 104, Doc: "A task as /proc shows it. Tail: exe, NUL, then the arguments, each ended by a NUL.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
 		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
@@ -1472,8 +1593,10 @@ var Specs = []Spec{
 		{Name: "state", Type: "u8", Offset: 68, Size: 1, Count: 0, Signed: false, Doc: "the letter of /proc/PID/stat"},
 		{Name: "phase", Type: "u8", Offset: 69, Size: 1, Count: 0, Signed: false, Doc: "enum task_phase"},
 		{Name: "kernel_thread", Type: "u8", Offset: 70, Size: 1, Count: 0, Signed: false, Doc: ""},
-		{Name: "reserved", Type: "u8", Offset: 71, Size: 1, Count: 0, Signed: false, Doc: ""},
+		{Name: "has_storage", Type: "u8", Offset: 71, Size: 1, Count: 0, Signed: false, Doc: "1: read_bytes and written_bytes were measured"},
 		{Name: "comm", Type: "u8", Offset: 72, Size: 1, Count: 16, Signed: false, Doc: ""},
+		{Name: "read_bytes", Type: "byte_count", Offset: 88, Size: 8, Count: 0, Signed: false, Doc: "from storage, as the block layer counts them"},
+		{Name: "written_bytes", Type: "byte_count", Offset: 96, Size: 8, Count: 0, Signed: false, Doc: "likewise, to storage, maybe later"},
 	}},
 	{Kind: KindClock, Name: "clock", Size: 48, Doc: "The clocks read together; header.time is the boot-time clock.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
@@ -1590,6 +1713,34 @@ var Specs = []Spec{
 		{Name: "by", Type: "u16", Offset: 40, Size: 2, Count: 0, Signed: false, Doc: "enum waker"},
 		{Name: "number", Type: "u16", Offset: 42, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "reserved", Type: "u32", Offset: 44, Size: 4, Count: 0, Signed: false, Doc: ""},
+	}},
+	{Kind: KindMemory, Name: "memory", Size: 168, Doc: "A cgroup whose memory has a limit, as the memory controller's files show it: counters are of the cgroup and all below it, since it was made.", Fields: []Field{
+		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
+		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
+		{Name: "kind", Type: "u16", Offset: 16, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
+		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
+		{Name: "cgroup", Type: "cgroup_id", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "max", Type: "byte_count", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: "more is never charged: memory.max, memory.limit_in_bytes; all ones is none"},
+		{Name: "high", Type: "byte_count", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: "more makes tasks free memory and wait: memory.high (v2); all ones is none"},
+		{Name: "usage", Type: "byte_count", Offset: 48, Size: 8, Count: 0, Signed: false, Doc: "charged now"},
+		{Name: "anon", Type: "byte_count", Offset: 56, Size: 8, Count: 0, Signed: false, Doc: "of it: of programs, not of files"},
+		{Name: "file", Type: "byte_count", Offset: 64, Size: 8, Count: 0, Signed: false, Doc: "of it: page cache"},
+		{Name: "swap", Type: "byte_count", Offset: 72, Size: 8, Count: 0, Signed: false, Doc: "swapped out"},
+		{Name: "high_events", Type: "event_count", Offset: 80, Size: 8, Count: 0, Signed: false, Doc: "how often it was over high"},
+		{Name: "max_events", Type: "event_count", Offset: 88, Size: 8, Count: 0, Signed: false, Doc: "how often it met max (v1: memory.failcnt)"},
+		{Name: "oom_kills", Type: "event_count", Offset: 96, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "file_refaults", Type: "event_count", Offset: 104, Size: 8, Count: 0, Signed: false, Doc: "pages of files that came back after reclaim"},
+		{Name: "anon_refaults", Type: "event_count", Offset: 112, Size: 8, Count: 0, Signed: false, Doc: "pages of programs that came back from swap"},
+		{Name: "major_faults", Type: "event_count", Offset: 120, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "pages_scanned", Type: "event_count", Offset: 128, Size: 8, Count: 0, Signed: false, Doc: "by reclaim"},
+		{Name: "pages_reclaimed", Type: "event_count", Offset: 136, Size: 8, Count: 0, Signed: false, Doc: ""},
+		{Name: "stalled", Type: "duration_ns", Offset: 144, Size: 8, Count: 0, Signed: false, Doc: "in which a task or more waited for memory (memory.pressure, some)"},
+		{Name: "hierarchy", Type: "u32", Offset: 152, Size: 4, Count: 0, Signed: false, Doc: "as in a cgroup event"},
+		{Name: "flags", Type: "flag_bits", Offset: 156, Size: 4, Count: 0, Signed: false, Doc: "enum memory_flags"},
+		{Name: "phase", Type: "u32", Offset: 160, Size: 4, Count: 0, Signed: false, Doc: "enum memory_phase"},
+		{Name: "reserved", Type: "u32", Offset: 164, Size: 4, Count: 0, Signed: false, Doc: ""},
 	}},
 	{Kind: KindKernelLog, Name: "kernel_log", Size: 32, Doc: "A line of the kernel's log. Its time is when it was logged. Tail: the text.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},

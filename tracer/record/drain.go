@@ -81,7 +81,7 @@ func (r *recorder) round(deadline time.Time) error {
 	if err := r.drainUntil(next); err != nil {
 		return err
 	}
-	if err := errors.Join(r.drainMappings(), r.writeLosses()); err != nil {
+	if err := errors.Join(r.drainMappings(), r.writeLosses(), r.memoryMeanwhile(now)); err != nil {
 		return err
 	}
 	if r.clock != nil {
@@ -114,7 +114,7 @@ func (r *recorder) writeLosses() error {
 
 // end detaches, drains what is left and completes the file.
 func (r *recorder) end(reason string, exitStatus *int) error {
-	if err := r.readTasks(event.TaskAtEnd); err != nil {
+	if err := errors.Join(r.readTasks(event.TaskAtEnd), r.writeMemory(event.MemoryAtEnd)); err != nil {
 		return err
 	}
 	if err := r.drainMappings(); err != nil {

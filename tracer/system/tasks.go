@@ -100,7 +100,22 @@ func readTask(dir string, pid, tid int) (*event.Task, error) {
 			task.CPUTime = ran
 		}
 	}
+	readStorage(task, dir+"/io")
 	return task, nil
+}
+
+// readStorage reads what the block layer counted of a thread. Kernels without that (CONFIG_TASK_IO_ACCOUNTING)
+// have no such file.
+func readStorage(task *event.Task, file string) {
+	for line := range strings.Lines(readFile(file)) {
+		name, value, _ := strings.Cut(line, ": ")
+		switch name {
+		case "read_bytes":
+			task.ReadBytes, task.HasStorage = number(value), 1
+		case "write_bytes":
+			task.WrittenBytes = number(value)
+		}
+	}
 }
 
 // parseStat reads /proc/PID/stat. The name in it can hold anything, so fields count from its last ')'.

@@ -44,6 +44,7 @@ var enums = map[string]form{
 	"interrupts.by": withNames(func(v uint64) string { return event.Waker(v).String() }),
 	"socket.call":   withNames(func(v uint64) string { return event.SocketCall(v).String() }),
 	"reclaim.phase": withNames(func(v uint64) string { return event.ReclaimPhase(v).String() }),
+	"memory.phase":  withNames(func(v uint64) string { return event.MemoryPhase(v).String() }),
 	"reclaim.kind":  withNames(func(v uint64) string { return event.ReclaimKind(v).String() }),
 }
 
