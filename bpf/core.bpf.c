@@ -250,8 +250,11 @@ static __always_inline void find_path(struct open_call *open, struct path *path)
 		file = descriptor_file(task, open->result);
 	} else {
 		bpf_probe_read_user(&first, sizeof(first), open->name);
-		if (first == '/')
+		if (first == '/') {
+			path->mnt = BPF_CORE_READ(task, fs, root.mnt);
+			path->dentry = BPF_CORE_READ(task, fs, root.dentry);
 			return;
+		}
 		if (open->dirfd == AT_FDCWD) {
 			path->mnt = BPF_CORE_READ(task, fs, pwd.mnt);
 			path->dentry = BPF_CORE_READ(task, fs, pwd.dentry);

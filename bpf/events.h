@@ -198,7 +198,7 @@ enum open_how_bits {
 struct event_open {
 	struct event_header header;
 	file_id file;
-	file_id base;       /* directory that a relative name starts from */
+	file_id base;       /* directory that the name starts from; of an absolute one, the caller's root */
 	address user_sp;    /* user stack pointer of the caller */
 	result_code result; /* descriptor or negative errno */
 	open_flags flags;

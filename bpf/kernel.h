@@ -66,6 +66,7 @@ struct files_struct {
 };
 
 struct fs_struct {
+	struct path root;
 	struct path pwd;
 };
 

@@ -578,7 +578,7 @@ func (e *Rename) decode(fixed, tail []byte) {
 type Open struct {
 	Header
 	File   uint64 // file_id
-	Base   uint64 // file_id: directory that a relative name starts from
+	Base   uint64 // file_id: directory that the name starts from; of an absolute one, the caller's root
 	UserSP uint64 // address: user stack pointer of the caller
 	Result int32  // result_code: descriptor or negative errno
 	Flags  uint32 // open_flags
@@ -1494,7 +1494,7 @@ var Specs = []Spec{
 		{Name: "cpu", Type: "u16", Offset: 18, Size: 2, Count: 0, Signed: false, Doc: ""},
 		{Name: "tail", Type: "u32", Offset: 20, Size: 4, Count: 0, Signed: false, Doc: "bytes that follow the fixed part"},
 		{Name: "file", Type: "file_id", Offset: 24, Size: 8, Count: 0, Signed: false, Doc: ""},
-		{Name: "base", Type: "file_id", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: "directory that a relative name starts from"},
+		{Name: "base", Type: "file_id", Offset: 32, Size: 8, Count: 0, Signed: false, Doc: "directory that the name starts from; of an absolute one, the caller's root"},
 		{Name: "user_sp", Type: "address", Offset: 40, Size: 8, Count: 0, Signed: false, Doc: "user stack pointer of the caller"},
 		{Name: "result", Type: "result_code", Offset: 48, Size: 4, Count: 0, Signed: true, Doc: "descriptor or negative errno"},
 		{Name: "flags", Type: "open_flags", Offset: 52, Size: 4, Count: 0, Signed: false, Doc: ""},
