@@ -13,8 +13,8 @@ import (
 // A trace is what was recorded.
 type trace struct {
 	*tracefile.File
-	events   []event.Event     // in order, without switches and wakings: they are too many to keep
-	paths    map[uint64]string // of files, by id
+	events   []event.Event          // in order, without switches and wakings: they are too many to keep
+	paths    map[uint64]*event.Path // of files, by id
 	switches int
 	wakings  int
 }
@@ -30,7 +30,7 @@ func readTrace(t *testing.T, file string) *trace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := &trace{File: f, paths: map[uint64]string{}}
+	tr := &trace{File: f, paths: map[uint64]*event.Path{}}
 	for e, err := range f.Events() {
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func readTrace(t *testing.T, file string) *trace {
 		}
 		tr.events = append(tr.events, kept)
 		if p, ok := kept.(*event.Path); ok {
-			tr.paths[p.File] = p.Path()
+			tr.paths[p.File] = p
 		}
 	}
 	return tr
