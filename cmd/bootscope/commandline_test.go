@@ -24,6 +24,7 @@ func TestOutput(t *testing.T) {
 		"--help",
 		"report --help",
 		"export --help",
+		"view --help",
 		"dump --help",
 		"report story.bst",
 		"report --top 1 story.bst",
