@@ -55,6 +55,7 @@ can be read if the recorder was killed. Data is written out every 5 s.`,
 	f.BoolVar(&options.NoArgs, "no-args", false, "leave out the arguments of programs: they can hold secrets")
 	f.BoolVar(&options.NoBTF, "no-btf", false, "record as on a kernel without BTF (less detail; for tests)")
 	f.StringSliceVar(&options.Without, "without", nil, "`PROBES` to leave off: "+strings.Join(record.ProbeNames(), ", "))
+	f.StringToStringVar(&options.Attach, "attach", nil, "attach in one `WAY` only, such as open=kretprobe; a wrong one lists the right ones")
 	f.IntVar(&options.SampleHz, "sample-hz", record.DefaultSampleHz, "CPU samples per second and CPU")
 	f.IntVar(&options.BufferBytes, "buffer", record.DefaultBufferBytes, "`BYTES` for all events but context switches, between kernel and recorder")
 	return cmd
@@ -66,6 +67,12 @@ func checkRecordOptions(options record.Options) error {
 	for _, name := range options.Without {
 		if !slices.Contains(known, name) {
 			return usagef("--without: there is no probe %q; there are %s", name, strings.Join(known, ", "))
+		}
+	}
+	for name, via := range options.Attach {
+		ways := record.WaysOf(name)
+		if !slices.ContainsFunc(ways, func(w string) bool { return strings.HasPrefix(w, via) }) {
+			return usagef("--attach: there is no way %q for probe %q; there are %s", via, name, strings.Join(ways, ", "))
 		}
 	}
 	if options.SampleHz < 1 || options.SampleHz > 10000 {

@@ -67,6 +67,9 @@ func attachProbes(l *loader) ([]*attached, []tracefile.ProbeStatus) {
 func attachProbe(l *loader, p probe) ([]*attached, tracefile.ProbeStatus) {
 	var failures []string
 	for _, w := range p.ways {
+		if !strings.HasPrefix(w.via, l.options.Attach[p.id.String()]) {
+			continue // another way is asked for
+		}
 		programs, err := attachWay(l, p, w)
 		if err == nil {
 			status := tracefile.ProbeStatus{Name: p.id.String(), Status: w.status, Via: w.via}

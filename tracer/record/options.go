@@ -15,17 +15,18 @@ import (
 
 // Options say what to record and where to.
 type Options struct {
-	Output      string        // file to write; "-" is standard output
-	Force       bool          // replace Output if it exists
-	Duration    time.Duration // 0: until the command ends or a signal comes
-	Command     []string      // to run and record with everything else; nil: only record
-	NoArgs      bool          // leave argv out of the trace
-	NoBTF       bool          // record as on a kernel without BTF
-	Without     []string      // probes to leave off
-	SampleHz    int           // CPU samples per second and CPU
-	BufferBytes int           // of the ring buffer for everything but sched events
-	Idle        bool          // look at an idle machine: don't wake it, tell what does
-	Tool        string        // name and version of this program, for the header
+	Output      string            // file to write; "-" is standard output
+	Force       bool              // replace Output if it exists
+	Duration    time.Duration     // 0: until the command ends or a signal comes
+	Command     []string          // to run and record with everything else; nil: only record
+	NoArgs      bool              // leave argv out of the trace
+	NoBTF       bool              // record as on a kernel without BTF
+	Without     []string          // probes to leave off
+	Attach      map[string]string // probe to the way it must be attached in, or the way's beginning
+	SampleHz    int               // CPU samples per second and CPU
+	BufferBytes int               // of the ring buffer for everything but sched events
+	Idle        bool              // look at an idle machine: don't wake it, tell what does
+	Tool        string            // name and version of this program, for the header
 	// Notice is told, in words, what the user should know while recording.
 	Notice func(format string, args ...any)
 }

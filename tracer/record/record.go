@@ -45,7 +45,7 @@ func Record(options Options) (int, error) {
 		output.Abort()
 		return statusOf(err), err
 	}
-	reason, err := r.run(output, cmd, stop)
+	reason, err := r.run(newBehind(output), cmd, stop)
 	r.detach() // the command goes on untraced if recording failed
 	status := waitFor(cmd)
 	if err := errors.Join(err, output.Commit()); err != nil {
@@ -67,7 +67,7 @@ func (r *recorder) startCommand(path string) (*command, error) {
 }
 
 // run writes the whole file and tells why it ended.
-func (r *recorder) run(output *tracefile.Output, cmd *command, stop *stopper) (string, error) {
+func (r *recorder) run(output io.Writer, cmd *command, stop *stopper) (string, error) {
 	pid := 0
 	if cmd != nil {
 		pid = cmd.cmd.Process.Pid
@@ -80,7 +80,7 @@ func (r *recorder) run(output *tracefile.Output, cmd *command, stop *stopper) (s
 	if err != nil {
 		return "", err
 	}
-	writer, err := tracefile.NewWriter(newBehind(output), header)
+	writer, err := tracefile.NewWriter(output, header)
 	if err != nil {
 		return "", err
 	}

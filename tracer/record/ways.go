@@ -16,6 +16,7 @@ type way struct {
 	status   string   // what the probe's status is when this way works
 	note     string   // what a lesser way lacks or costs
 	needs    *feature // asked before anything is loaded, where loading is dear; nil: just try
+	config   []string // kernel options that it needs besides those of every way
 }
 
 // A hook is a program and the place where it is attached.
@@ -63,10 +64,18 @@ const (
 
 const plainNote = "no BTF: "
 
+// What the kernel must be built with. tracer/record/check.go looks these up in its configuration.
+var (
+	configBase   = []string{"CONFIG_BPF_SYSCALL", "CONFIG_BPF_JIT", "CONFIG_PERF_EVENTS", "CONFIG_BPF_EVENTS", "CONFIG_FTRACE"}
+	configBTF    = []string{"CONFIG_DEBUG_INFO_BTF"}
+	configFexit  = []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_FUNCTION_TRACER", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"}
+	configKprobe = []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_KPROBES", "CONFIG_KPROBE_EVENTS"}
+)
+
 // probes is the table of everything that can be recorded (DESIGN: probes).
 var probes = []probe{
 	{id: event.ProbeProcess, ways: []way{
-		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "tp_btf", object: coreObject, config: configBTF, status: tracefile.StatusOn, programs: []hook{
 			{program: "process_fork", attach: attachTracing},
 			{program: "process_exec", attach: attachTracing},
 			{program: "process_exit", attach: attachTracing},
@@ -83,40 +92,40 @@ var probes = []probe{
 			}},
 	}},
 	{id: event.ProbeCgroup, ways: []way{
-		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "tp_btf", object: coreObject, config: []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_CGROUPS"}, status: tracefile.StatusOn, programs: []hook{
 			{program: "cgroup_made", attach: attachTracing},
 			{program: "cgroup_attach", attach: attachTracing},
 		}},
 	}},
 	{id: event.ProbeOpen, ways: []way{
-		{via: "fexit/do_sys_openat2", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "fexit/do_sys_openat2", config: configFexit, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "open_fexit", attach: attachTracing},
 		}},
-		{via: "kretprobe/do_sys_openat2", object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
+		{via: "kretprobe/do_sys_openat2", config: configKprobe, object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
 			{program: "open_kretprobe", attach: attachKretprobe, target: "do_sys_openat2"},
 		}},
 		sysExitWay(wantOpen),
 		plainSysExitWay(wantOpen, "names as the caller wrote them, no file identity"),
 	}},
 	{id: event.ProbeSync, ways: []way{
-		{via: "fexit/vfs_fsync_range", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "fexit/vfs_fsync_range", config: configFexit, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "fsync_fexit", attach: attachTracing},
 			{program: "syncfs_fexit", attach: attachTracing},
 			{program: "sync_fexit", attach: attachTracing},
 		}},
-		{via: "kretprobe/vfs_fsync_range", object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
+		{via: "kretprobe/vfs_fsync_range", config: configKprobe, object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
 			{program: "sync_kretprobe", attach: attachKretprobe, target: "vfs_fsync_range,sync_filesystem,ksys_sync"},
 		}},
 		sysExitWay(wantSync),
 		plainSysExitWay(wantSync, "the file is known by its descriptor only"),
 	}},
 	{id: event.ProbeSocket, ways: []way{
-		{via: "fexit/__sys_connect", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "fexit/__sys_connect", config: configFexit, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "connect_fexit", attach: attachTracing},
 			{program: "bind_fexit", attach: attachTracing},
 			{program: "listen_fexit", attach: attachTracing},
 		}},
-		{via: "kretprobe/__sys_connect", object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
+		{via: "kretprobe/__sys_connect", config: configKprobe, object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
 			{program: "socket_kretprobe", attach: attachKretprobe, target: "__sys_connect,__sys_bind,__sys_listen"},
 		}},
 		sysExitWay(wantSocket),
@@ -129,9 +138,9 @@ var probes = []probe{
 			programs: []hook{{program: "fault", attach: attachMajorFault}}},
 	}},
 	{id: event.ProbeCpufreq, ways: []way{
-		{via: "tp_btf/cpu_frequency", object: coreObject, status: tracefile.StatusOn,
+		{via: "tp_btf/cpu_frequency", config: []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_CPU_FREQ"}, object: coreObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "cpufreq", attach: attachTracing}}},
-		{via: "tracepoint/power/cpu_frequency", object: plainObject, status: tracefile.StatusOn,
+		{via: "tracepoint/power/cpu_frequency", config: []string{"CONFIG_CPU_FREQ"}, object: plainObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "cpufreq", attach: attachTracepoint, target: "power/cpu_frequency"}}},
 	}},
 	{id: event.ProbeSample, ways: []way{
@@ -142,7 +151,7 @@ var probes = []probe{
 			programs: []hook{{program: "sample", attach: attachSample}}},
 	}, idle: neverIdle},
 	{id: event.ProbeIrq, ways: []way{
-		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "tp_btf", object: coreObject, config: configBTF, status: tracefile.StatusOn, programs: []hook{
 			{program: "irq_entry", attach: attachTracing},
 			{program: "irq_exit", attach: attachTracing},
 			{program: "softirq_entry", attach: attachTracing},
@@ -154,7 +163,7 @@ var probes = []probe{
 		}},
 	}, idle: idleOnly},
 	{id: event.ProbeRead, ways: []way{
-		{via: "tracepoint", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "tracepoint", object: coreObject, config: configBTF, status: tracefile.StatusOn, programs: []hook{
 			{program: "page_added", attach: attachTracepoint, target: "filemap/mm_filemap_add_to_page_cache"},
 			{program: "page_deleted", attach: attachTracepoint, target: "filemap/mm_filemap_delete_from_page_cache"},
 		}},
@@ -166,7 +175,7 @@ var probes = []probe{
 			}},
 	}},
 	{id: event.ProbeReclaim, ways: []way{
-		{via: "tracepoint", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "tracepoint", object: coreObject, config: []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_MEMCG"}, status: tracefile.StatusOn, programs: []hook{
 			{program: "memcg_reclaim_begin", attach: attachTracepoint, target: "vmscan/mm_vmscan_memcg_reclaim_begin"},
 			{program: "memcg_reclaim_end", attach: attachTracepoint, target: "vmscan/mm_vmscan_memcg_reclaim_end"},
 			{program: "direct_reclaim_begin", attach: attachTracepoint, target: "vmscan/mm_vmscan_direct_reclaim_begin"},
@@ -178,7 +187,7 @@ var probes = []probe{
 	}},
 	// Last, so that attaching the others is not recorded switch by switch.
 	{id: event.ProbeSched, ways: []way{
-		{via: "tp_btf", object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "tp_btf", object: coreObject, config: configBTF, status: tracefile.StatusOn, programs: []hook{
 			{program: "sched_switch", attach: attachTracing},
 			{program: "sched_waking", attach: attachTracing},
 		}},
@@ -200,9 +209,22 @@ func ProbeNames() []string {
 	return names
 }
 
+// WaysOf lists how a probe can be attached, best first.
+func WaysOf(name string) []string {
+	var ways []string
+	for _, p := range probes {
+		if p.id.String() == name {
+			for _, w := range p.ways {
+				ways = append(ways, w.via)
+			}
+		}
+	}
+	return ways
+}
+
 // sysExitWay is the way that works everywhere for what can be seen when a system call returns.
 func sysExitWay(wants uint32) way {
-	return way{via: "tp_btf/sys_exit", object: coreObject, status: tracefile.StatusOn,
+	return way{via: "tp_btf/sys_exit", object: coreObject, status: tracefile.StatusOn, config: configBTF,
 		note:     "each system call of the machine takes the traced path, under 100 ns more",
 		programs: []hook{{program: "sys_exit", attach: attachSysExit, wants: wants}}}
 }

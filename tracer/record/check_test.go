@@ -1,0 +1,52 @@
+//go:build linux
+
+package record
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/bootscope/bootscope/tracer/tracefile"
+)
+
+// A kernel's configuration decides which options are named for a probe that isn't attached in its best way.
+func TestMissingOptions(t *testing.T) {
+	const vendor = "CONFIG_BPF_SYSCALL=y\nCONFIG_BPF_JIT=y\nCONFIG_PERF_EVENTS=y\nCONFIG_BPF_EVENTS=y\nCONFIG_FTRACE=y\n" +
+		"# CONFIG_DEBUG_INFO_BTF is not set\nCONFIG_FUNCTION_TRACER=y\n"
+	p := probe{ways: []way{
+		{via: "fexit/f", config: configFexit},
+		{via: "sys_exit", status: tracefile.StatusOn},
+	}}
+	for _, test := range []struct {
+		story  string
+		config kernelConfig
+		via    string
+		want   []string
+	}{
+		{"works in its best way", parseKernelConfig(strings.NewReader(vendor)), "fexit/f", nil},
+		{"works in another way", parseKernelConfig(strings.NewReader(vendor)), "sys_exit",
+			[]string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"}},
+		{"does not work, and the base is missing", parseKernelConfig(strings.NewReader("CONFIG_BPF_SYSCALL=y\n")), "",
+			append(slices.Clone(configBase[1:]), configFexit...)},
+		{"the configuration is not to be had", nil, "sys_exit", configFexit},
+	} {
+		if got := test.config.missing(p, test.via); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", test.story, got, test.want)
+		}
+	}
+}
+
+func TestKernelFragmentNamesEachOptionOnce(t *testing.T) {
+	options := KernelFragment()
+	for i, option := range options {
+		if !strings.HasPrefix(option, "CONFIG_") || i > 0 && options[i-1] >= option {
+			t.Errorf("option %d: %q after %q", i, option, options[max(i-1, 0)])
+		}
+	}
+	for _, option := range []string{"CONFIG_BPF_SYSCALL", "CONFIG_DEBUG_INFO_BTF", "CONFIG_MEMCG"} {
+		if !slices.Contains(options, option) {
+			t.Errorf("%s is missing from %v", option, options)
+		}
+	}
+}
