@@ -15,6 +15,7 @@ type Abilities struct {
 	Opens    bool
 	Faults   bool
 	CPUFreq  bool
+	Wakers   bool // tells interrupts and timers from tasks as what wakes
 	Samples  bool
 	Statuses []tracefile.ProbeStatus // as they were at the end
 }
@@ -39,6 +40,7 @@ func abilitiesOf(h *tracefile.Header, t *tracefile.Trailer) Abilities {
 		Opens:    has(event.ProbeOpen),
 		Faults:   has(event.ProbeFault),
 		CPUFreq:  has(event.ProbeCpufreq),
+		Wakers:   has(event.ProbeIrq),
 		Samples:  has(event.ProbeSample),
 		Statuses: statuses,
 	}

@@ -27,8 +27,10 @@ type builder struct {
 	tl    *Timeline
 	src   tracefile.Source
 	sinks []Sink
-	now   uint64
-	last  uint64 // the latest moment that there can be
+	// wakeSinks are those of them that receive wake-ups.
+	wakeSinks []WakeSink
+	now       uint64
+	last      uint64 // the latest moment that there can be
 
 	tids     tidTable
 	pids     map[uint32]*Process // the latest of each id
@@ -65,6 +67,11 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	}
 	// In a trace that was cut off, the switches go on for a while after the last fork that is there.
 	b.forksOK = b.tl.Can.Process && t != nil
+	for _, s := range sinks {
+		if w, ok := s.(WakeSink); ok {
+			b.wakeSinks = append(b.wakeSinks, w)
+		}
+	}
 	b.beginFrequencies()
 	return b
 }
@@ -121,6 +128,8 @@ func (b *builder) addFact(e event.Event) {
 		b.onPath(e)
 	case *event.Cpufreq:
 		b.onFrequency(e)
+	case *event.Interrupts:
+		b.onInterrupts(e)
 	}
 }
 

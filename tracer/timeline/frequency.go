@@ -33,12 +33,20 @@ func (b *builder) onFrequency(e *event.Cpufreq) {
 		return
 	}
 	c := b.cpu(int(e.TargetCPU))
-	if c.khzKnown && c.khz == e.Frequency {
+	changes := !c.khzKnown || c.khz != e.Frequency
+	// The header's frequency was read after recording had begun: this may be the change that led to it.
+	if !c.khzTold && len(b.tl.Clocks) == 0 {
+		changes = true
+	}
+	c.khzTold = true
+	if !changes || e.Time > b.last {
 		return // a notification that nothing changed
 	}
 	c.accountFrequency(b.now)
 	c.khz, c.khzKnown = e.Frequency, true
-	c.Transitions++
+	if e.Time >= b.tl.Start {
+		c.Transitions++
+	}
 	b.sendFrequency(c, b.now)
 }
 

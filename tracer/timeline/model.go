@@ -28,6 +28,8 @@ type Timeline struct {
 	Policies  []*FreqPolicy
 	Clocks    []Clock
 	Losses    []Loss
+	// Interrupts is what each kind of interrupt work took; only recordings of an idle machine have it.
+	Interrupts []Interrupts
 }
 
 // Complete tells whether the recording has its end.
@@ -122,9 +124,11 @@ type Thread struct {
 	Times    Times  // their sum is End - Start
 	MaybeRan uint64 // the part of Times[Unknown] in which it may have run
 	Sleeps   []Sleep
-	Switches uint64    // how often it left a CPU
-	Wakeups  uint64    // how often it was woken
-	Counters *Counters // over the recording; nil if they were not measured
+	Switches uint64 // how often it left a CPU
+	Wakeups  uint64 // how often it was woken
+	// Voluntary counts the switches by which it went to sleep or ended: what /proc/PID/status calls so.
+	Voluntary uint64
+	Counters  *Counters // over the recording; nil if they were not measured
 
 	FaultEvents uint64
 	Samples     uint64

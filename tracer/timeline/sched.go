@@ -15,6 +15,7 @@ type cpuState struct {
 
 	khz      uint32
 	khzKnown bool
+	khzTold  bool // by an event
 	khzSince uint64
 }
 
@@ -59,6 +60,9 @@ func (b *builder) onSwitch(e *event.Switch) {
 func (b *builder) leave(th *Thread, e *event.Switch) {
 	b.closeAs(th, Running, b.now)
 	th.Switches++
+	if s := event.TaskState(e.State); s != event.StatePreempted && s != event.StateYielded {
+		th.Voluntary++
+	}
 	if !th.woken {
 		th.waker = 0
 	}
@@ -114,6 +118,7 @@ func (b *builder) wakeUnseen(th *Thread) {
 	case th.woken:
 		// The waking came just before the switch that put it to sleep, so it never slept.
 		th.cause = Woken
+		b.wokenUp(th, th.early)
 		b.closeAs(th, Runnable, b.now)
 	case b.lossSince(th.since):
 		b.doubt(th)
@@ -140,7 +145,7 @@ func (b *builder) onWaking(e *event.Waking) {
 		// On its own CPU it is woken before it has gone to sleep, and doesn't. From another CPU it may
 		// be on its way to the switch already.
 		if th.cpu != int(e.CPU) {
-			th.woken, th.waker = true, e.TID
+			th.woken, th.waker, th.early = true, e.TID, b.fromWaking(e)
 		}
 		return
 	case Runnable:
@@ -156,7 +161,7 @@ func (b *builder) onWaking(e *event.Waking) {
 		b.closeAs(th, th.state, b.now)
 	}
 	th.waker = e.TID
-	th.Wakeups++
+	b.wokenUp(th, b.fromWaking(e))
 	th.state, th.cause = Runnable, Woken
 	th.fresh, th.woken = false, false
 }

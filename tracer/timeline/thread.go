@@ -16,7 +16,8 @@ type liveThread struct {
 	fresh bool
 	// woken: another CPU woke it before the switch that puts it to sleep was stamped.
 	woken bool
-	ended bool // off its CPU for ever
+	early cameFrom // what that waking came from
+	ended bool     // off its CPU for ever
 
 	base, last           Counters
 	baseKnown, lastKnown bool
