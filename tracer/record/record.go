@@ -5,6 +5,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"time"
