@@ -2,9 +2,7 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"strings"
 )
 
 // Schema names the form of the JSON. It gets another number when a field is changed or dropped.
@@ -17,27 +15,6 @@ func JSON(w io.Writer, r *Report) error {
 	enc.SetIndent("", " ")
 	return enc.Encode(documentOf(r))
 }
-
-// secs are nanoseconds, written as seconds with as many decimals as it takes.
-type secs uint64
-
-// MarshalJSON implements json.Marshaler. A float64 would not hold every nanosecond.
-func (s secs) MarshalJSON() ([]byte, error) {
-	text := fmt.Sprintf("%d.%09d", s/1e9, s%1e9)
-	text = strings.TrimRight(text, "0")
-	return []byte(strings.TrimSuffix(text, ".")), nil
-}
-
-// known returns a pointer to a value that was measured, and nil, which is null, for one that was not.
-func known[T any](v T, measured bool) *T {
-	if !measured {
-		return nil
-	}
-	return &v
-}
-
-// named returns a name, or nil for none.
-func named(s string) *string { return known(validUTF8(s), s != "") }
 
 type document struct {
 	Schema     string          `json:"schema"`

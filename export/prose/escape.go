@@ -1,4 +1,4 @@
-package report
+package prose
 
 import (
 	"fmt"
@@ -14,24 +14,24 @@ import (
 // common ones. A backslash stays one (unit names are full of \x2d), so a name that has these very
 // characters can't be told apart.
 
-// validUTF8 is the escape for JSON.
-func validUTF8(s string) string {
+// ValidUTF8 is the escape for JSON.
+func ValidUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
 	return escape(s, func(rune) bool { return true })
 }
 
-func validAll(list []string) []string {
+func ValidAll(list []string) []string {
 	out := make([]string, len(list))
 	for i := range list {
-		out[i] = validUTF8(list[i])
+		out[i] = ValidUTF8(list[i])
 	}
 	return out
 }
 
-// printable is the escape for text.
-func printable(s string) string {
+// Printable is the escape for text.
+func Printable(s string) string {
 	return escape(s, unicode.IsPrint)
 }
 
@@ -58,13 +58,13 @@ func escape(s string, keep func(rune) bool) string {
 	return b.String()
 }
 
-// shellQuote writes arguments so that a shell would read them the same, as far as they are printable.
-func shellQuote(argv []string) string {
+// ShellQuote writes arguments so that a shell would read them the same, as far as they are Printable.
+func ShellQuote(argv []string) string {
 	quoted := make([]string, len(argv))
 	for i, a := range argv {
-		quoted[i] = printable(a)
+		quoted[i] = Printable(a)
 		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$`&|;<>()*?[]#~{}!") {
-			quoted[i] = "'" + strings.ReplaceAll(printable(a), "'", `'\''`) + "'"
+			quoted[i] = "'" + strings.ReplaceAll(Printable(a), "'", `'\''`) + "'"
 		}
 	}
 	return strings.Join(quoted, " ")
