@@ -138,8 +138,9 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	costs := programCosts(r.programs, r.stats.measured, r.ended-r.start)
 	return r.writer.Close(&tracefile.Trailer{
 		End: r.ended, Reason: reason, Programs: costs, ExitStatus: exitStatus,
-		Lost: r.losses.total(r.rings, costs, r.probeOf()),
-		Self: r.selfCost(costs),
+		Lost:    r.losses.total(r.rings, costs, r.probeOf()),
+		Self:    r.selfCost(costs),
+		CPUFreq: system.FrequencyPolicies(), Sensors: system.Sensors(),
 	})
 }
 

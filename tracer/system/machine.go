@@ -38,7 +38,7 @@ func DescribeMachine(h *tracefile.Header) error {
 		return err
 	}
 	h.CPUs = len(possible)
-	h.CPUFreq = frequencyPolicies("/sys/devices/system/cpu/cpufreq")
+	h.CPUFreq, h.Sensors = FrequencyPolicies(), Sensors()
 	return nil
 }
 
@@ -73,6 +73,11 @@ func ReadCPUs(file string) ([]int, error) {
 	return cpus, nil
 }
 
+// FrequencyPolicies lists cpufreq's policies as they are now.
+func FrequencyPolicies() []tracefile.FreqPolicy { return frequencyPolicies(cpufreqDir) }
+
+const cpufreqDir = "/sys/devices/system/cpu/cpufreq"
+
 // frequencyPolicies lists cpufreq's policies; a machine without cpufreq has none.
 func frequencyPolicies(dir string) []tracefile.FreqPolicy {
 	found, _ := filepath.Glob(dir + "/policy*")
@@ -89,6 +94,9 @@ func frequencyPolicies(dir string) []tracefile.FreqPolicy {
 		}
 		khz, _ := strconv.ParseUint(readLine(p+"/scaling_cur_freq"), 10, 32)
 		policy.CurrentKHz = uint32(khz)
+		if n, err := strconv.ParseUint(readLine(p+"/stats/total_trans"), 10, 64); err == nil {
+			policy.Transitions = &n
+		}
 		policies = append(policies, policy)
 	}
 	return policies

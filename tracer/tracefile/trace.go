@@ -44,6 +44,7 @@ type Header struct {
 	SampleHz    int           `json:"sample_hz,omitempty"`
 	Probes      []ProbeStatus `json:"probes"`
 	CPUFreq     []FreqPolicy  `json:"cpufreq,omitempty"`
+	Sensors     []Sensor      `json:"sensors,omitempty"`
 	Specs       []event.Spec  `json:"specs"`
 }
 
@@ -68,6 +69,15 @@ type FreqPolicy struct {
 	CPUs       []int  `json:"cpus"`
 	Governor   string `json:"governor"`
 	CurrentKHz uint32 `json:"current_khz"` // at the start
+	// Transitions is how often the kernel has counted a change of frequency since the driver was loaded;
+	// nil where it doesn't count.
+	Transitions *uint64 `json:"transitions,omitempty"`
+}
+
+// Sensor is a temperature.
+type Sensor struct {
+	Name         string `json:"name"` // "cpu-thermal"
+	MilliCelsius int64  `json:"millicelsius"`
 }
 
 // Trailer ends a trace.
@@ -79,6 +89,8 @@ type Trailer struct {
 	Lost     []Loss        `json:"lost"`
 	Programs []Program     `json:"programs"`
 	Self     Self          `json:"self"`
+	CPUFreq  []FreqPolicy  `json:"cpufreq,omitempty"` // as it was at the end
+	Sensors  []Sensor      `json:"sensors,omitempty"` // likewise
 	// ExitStatus of the command that record ran, as a shell reports it; nil if there was none.
 	ExitStatus *int `json:"exit_status,omitempty"`
 }
