@@ -36,6 +36,13 @@ var Formats = []Format{
 		Write:       writeChrome,
 	},
 	{
+		Name:        "pprof",
+		Ending:      ".pb.gz",
+		Description: "a profile for pprof: time by unit, process and import",
+		Large:       "its size is that of the threads and imports: this trace has very many",
+		Write:       writePprof,
+	},
+	{
 		Name:        "perf",
 		Ending:      ".perf.data",
 		Description: "perf.data for perf report, perf script and perf sched",

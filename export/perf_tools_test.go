@@ -39,7 +39,7 @@ func tool(t testing.TB, name string, args ...string) string {
 	}
 	var errs strings.Builder
 	cmd := exec.Command(path, args...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "PERF_CONFIG=/dev/null")
+	cmd.Env = append(os.Environ(), "PERF_CONFIG=/dev/null")
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
@@ -97,7 +97,7 @@ func TestPerfToProfile(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "t.pb.gz")
 	for _, format := range []string{"perf", "perf-samples"} {
 		tool(t, "perf_to_profile", "-f", "-i", writeTrace(t, perfStory(t), format), "-o", out)
-		if top := tool(t, "go", "tool", "pprof", "-top", out); !strings.Contains(top, "cpu-clock") {
+		if top := tool(t, pprofTool(t), "-top", out); !strings.Contains(top, "cpu-clock") {
 			t.Errorf("%s: pprof shows\n%s", format, top)
 		}
 	}

@@ -17,6 +17,7 @@ const (
 	xsys     = "golang.org/x/sys"
 	cmp      = "github.com/google/go-cmp"
 	protobuf = "google.golang.org/protobuf"
+	pprof    = "github.com/google/pprof"
 )
 
 // The table: cmd -> export -> findings -> python -> timeline -> tracefile -> event, and
@@ -28,7 +29,7 @@ var rules = []layering.Rule{
 	{Dir: "tracer/timeline", May: []string{"tracer/tracefile", "tracer/event"}},
 	{Dir: "tracer/python", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event"}},
 	{Dir: "tracer/findings", May: []string{"tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event"}},
-	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event", protobuf}},
+	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event", pprof, protobuf}},
 
 	{Dir: "bpf", May: []string{ebpf}, Tests: []string{"tracer/event"}},
 	{Dir: "tracer/system", May: []string{"tracer/tracefile", "tracer/event", xsys}},
