@@ -57,6 +57,14 @@ kerneltest: build ## run the tests that record on this machine: root
 vmtest: build ## boot Debian's kernels in QEMU and record there: minutes, downloads packages
 	$(GOTEST) -logs -- -count=1 -tags vmtest -timeout 50m $(VMTESTS)
 
+.PHONY: bench
+bench: build ## measure what tracing costs, beside other tracers, on a quiet machine: root, half an hour
+	$(SUDO) go run ./scripts/bench
+
+.PHONY: bench-smoke
+bench-smoke: build ## see that the benchmarks run: root
+	$(SUDO) go run ./scripts/bench -rounds 1 -scale 0.02
+
 .PHONY: generate
 generate: ## compile the BPF programs and write what is made from them: clang, libbpf-dev
 	go generate ./bpf
