@@ -137,10 +137,8 @@ func (o *opener) cold() {
 		must(unix.Fsync(fd))
 		must(unix.Fadvise(fd, 0, 0, unix.FADV_DONTNEED))
 		page := must1(unix.Mmap(fd, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_PRIVATE))
-		resident := []byte{0}
-		_, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&page[0])), uintptr(len(page)), uintptr(unsafe.Pointer(&resident[0])))
-		if errno != 0 || resident[0]&1 != 0 {
-			panic(fmt.Sprintf("the page of the name is in memory (%v)", errno))
+		if resident(page) {
+			panic("the page of the name is in memory")
 		}
 		cwd := unix.AT_FDCWD
 		opened, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(cwd), uintptr(unsafe.Pointer(&page[0])), unix.O_RDONLY, 0, 0, 0)
