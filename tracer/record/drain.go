@@ -84,20 +84,31 @@ func (r *recorder) round(deadline time.Time) error {
 	if err := errors.Join(r.drainMappings(), r.writeLosses(), r.memoryMeanwhile(now)); err != nil {
 		return err
 	}
-	if r.clock != nil {
-		select {
-		case step := <-r.clock.Steps:
-			if err := r.writer.Event(step); err != nil {
-				return err
-			}
-		default:
-		}
+	if err := r.writeSteps(); err != nil {
+		return err
 	}
 	if now.After(r.flushAt) {
 		r.flushAt = now.Add(flushInterval)
 		return r.writer.Flush()
 	}
 	return nil
+}
+
+// writeSteps writes the snapshots that were taken when the wall clock was set.
+func (r *recorder) writeSteps() error {
+	if r.clock == nil {
+		return nil
+	}
+	for {
+		select {
+		case step := <-r.clock.Steps:
+			if err := r.writer.Event(step); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
 }
 
 // writeLosses puts a mark where events were lost.
@@ -126,7 +137,7 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	if err := r.drainUntil(time.Now()); err != nil {
 		return err
 	}
-	if err := errors.Join(r.writeLastReads(r.ended), r.writeInterrupts(r.ended), r.writeLosses(), r.writeUntoldLosses(r.ended)); err != nil {
+	if err := errors.Join(r.writeSteps(), r.writeLastReads(r.ended), r.writeInterrupts(r.ended), r.writeLosses(), r.writeUntoldLosses(r.ended)); err != nil {
 		return err
 	}
 	if err := r.writer.Event(system.ReadClocks(event.ClockAtEnd)); err != nil {
