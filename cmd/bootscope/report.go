@@ -15,7 +15,7 @@ func newReportCommand() *cobra.Command {
 		Short: "Say where the time went, and what to fix first",
 		Long: `Say where the time went, and what to fix first: what was recorded, what that
 cost and what was lost; findings, the costliest first; the processes by CPU time
-and by waiting; the Python files by the time until the next open. --json prints
+and by waiting; the Python modules by the time of their import. --json prints
 everything, in a documented form that only grows.`,
 		Example: `  bootscope report t.bst
   bootscope report t.bst --top 20

@@ -179,9 +179,9 @@ func pythonOf(r *Report) []pythonJSON {
 	for _, f := range r.Python {
 		list = append(list, pythonJSON{
 			Module: validUTF8(f.Module), File: validUTF8(f.File.Path), Opens: f.Opens, Processes: f.Processes,
-			Time:       secs(f.Until.Sum()),
-			CPU:        known(secs(f.Until[timeline.Running]), r.Can.Sched),
-			statesJSON: r.statesOf(&f.Until),
+			Time:       secs(f.Self.Sum()),
+			CPU:        known(secs(f.Self[timeline.Running]), r.Can.Sched),
+			statesJSON: r.statesOf(&f.Self),
 		})
 	}
 	return list

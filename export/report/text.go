@@ -132,19 +132,19 @@ func processName(p *timeline.Process) string {
 	return name + " (" + strings.Join(about, ", ") + ")"
 }
 
-// modules writes the Python files by the time until the next was opened.
+// modules writes the Python modules by the time that their imports took themselves.
 func (t *text) modules() {
 	list := t.r.Python
 	if len(list) == 0 {
 		return
 	}
 	n := t.rows(len(list))
-	t.line("Python files by time until the next open (%d of %d)", n, len(list))
-	t.line("%9s %9s %9s %5s  %s", "time", "of it CPU", "CPU wait", "opens", "module, found in")
+	t.line("Python modules by self time of their import (%d of %d)", n, len(list))
+	t.line("%9s %9s %9s %5s  %s", "time", "of it CPU", "CPU wait", "times", "module, found in")
 	for _, f := range list[:n] {
-		at := fmt.Sprintf("%9s %9s %9s %5d  %s  ", seconds(f.Until.Sum()),
-			secondsOr(f.Until[timeline.Running], t.r.Can.Sched),
-			secondsOr(f.Until[timeline.Runnable], t.r.Can.Sched), f.Opens, printable(f.Module))
+		at := fmt.Sprintf("%9s %9s %9s %5d  %s  ", seconds(f.Self.Sum()),
+			secondsOr(f.Self[timeline.Running], t.r.Can.Sched),
+			secondsOr(f.Self[timeline.Runnable], t.r.Can.Sched), f.Opens, printable(f.Module))
 		t.line("%s%s", at, cutLeft(printable(python.Home(f.File.Path)), columns-width(at)))
 	}
 }

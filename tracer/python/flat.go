@@ -6,40 +6,36 @@ import (
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
 
-// FileTime is a Python file and how long everything took that its openers did before they opened the
-// next one. That is at most the import's self time: it includes what the importer did afterwards.
+// FileTime is a Python file and what its imports took themselves, in all processes.
 type FileTime struct {
 	File      *timeline.File
 	Module    string
 	Opens     int
 	Processes int
-	Until     timeline.Times
+	Self      timeline.Times
 }
 
-// Flat sums up by file over all processes, by time, longest first. The last file of each thread counts as
-// opened, without time.
+// Flat sums up the imports of each file over all processes, by self time, longest first.
 func Flat(interpreters []*Interpreter) []*FileTime {
 	byFile := map[*timeline.File]*FileTime{}
 	var list []*FileTime
 	seen := map[*timeline.File]*Interpreter{}
 	for _, in := range interpreters {
-		for _, o := range in.Opens {
-			f := byFile[o.File]
+		for _, m := range in.Modules {
+			f := byFile[m.Open.File]
 			if f == nil {
-				f = &FileTime{File: o.File, Module: o.Module}
-				byFile[o.File] = f
+				f = &FileTime{File: m.Open.File, Module: m.Name}
+				byFile[m.Open.File] = f
 				list = append(list, f)
 			}
 			f.Opens++
-			if seen[o.File] != in {
-				seen[o.File] = in
+			if seen[m.Open.File] != in {
+				seen[m.Open.File] = in
 				f.Processes++
 			}
-			if o.Until != nil {
-				f.Until.Add(o.Until)
-			}
+			f.Self.Add(&m.Self)
 		}
 	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Until.Sum() > list[j].Until.Sum() })
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Self.Sum() > list[j].Self.Sum() })
 	return list
 }

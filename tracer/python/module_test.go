@@ -1,8 +1,11 @@
 package python
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-func TestModuleOf(t *testing.T) {
+func TestModuleName(t *testing.T) {
 	for _, c := range []struct{ path, want string }{
 		{"/usr/lib/python3.11/asyncio/__pycache__/__init__.cpython-311.pyc", "asyncio"},
 		{"/usr/lib/python3.11/asyncio/__pycache__/base_events.cpython-311.opt-1.pyc", "asyncio.base_events"},
@@ -16,11 +19,11 @@ func TestModuleOf(t *testing.T) {
 		{"/opt/app/server/__init__.py", "server"},
 		{"/opt/pypy3.9/lib/pypy3.9/json/__pycache__/__init__.pypy39.pyc", "json"},
 		{"script.py", "script"},
-		{"__init__.py", ""},
 		{"/x.y.py", "x.y"},
 	} {
-		if got := ModuleOf(c.path); got != c.want {
-			t.Errorf("ModuleOf(%q) = %q, want %q", c.path, got, c.want)
+		f := parseFile(c.path)
+		if got := layoutOf([]moduleFile{f}).moduleName(f); got != c.want {
+			t.Errorf("%q is module %q, want %q", c.path, got, c.want)
 		}
 	}
 }
@@ -66,6 +69,56 @@ func TestIsPython(t *testing.T) {
 	} {
 		if got := isPython(name); got != want {
 			t.Errorf("isPython(%q) = %v", name, got)
+		}
+	}
+}
+
+// What else was loaded tells where a name begins.
+func TestModuleNameInPackages(t *testing.T) {
+	for _, c := range []struct{ path, others, want string }{
+		{"/opt/app/server/web/view.py", "", "view"},
+		{"/opt/app/server/web/view.py", "/opt/app/server/__init__.py", "server.web.view"},
+		{"/opt/app/server/web/view.py", "/opt/app/server/__init__.py /opt/app/server/web/__init__.py", "server.web.view"},
+		{"/opt/app/plugins/one.py", "/opt/app/server/__init__.py", "plugins.one"},
+		{"/opt/app/main.py", "/opt/app/server/__init__.py", "main"},
+		{"/srv/__pycache__/main.cpython-312.pyc", "/opt/app/server/__init__.py", "main"},
+		{"/opt/app.zip", "", "<app.zip>"},
+	} {
+		files := []moduleFile{parseFile(c.path)}
+		for _, other := range strings.Fields(c.others) {
+			files = append(files, parseFile(other))
+		}
+		if got := layoutOf(files).moduleName(files[0]); got != c.want {
+			t.Errorf("%s beside %q is module %q, want %q", c.path, c.others, got, c.want)
+		}
+	}
+}
+
+func TestSameModule(t *testing.T) {
+	for _, c := range []struct {
+		bytecode, source string
+		want             bool
+	}{
+		{"/a/__pycache__/m.cpython-311.pyc", "/a/m.py", true},
+		{"/a/__pycache__/m.cpython-311.opt-1.pyc", "/a/m.py", true},
+		{"/cache/a/m.cpython-311.pyc", "/a/m.py", true}, // PYTHONPYCACHEPREFIX=/cache
+		{"/b/__pycache__/m.cpython-311.pyc", "/a/m.py", false},
+		{"/a/__pycache__/m.cpython-311.pyc.140234", "/a/m.py", true},
+		{"/a/__pycache__/n.cpython-311.pyc", "/a/m.py", false},
+	} {
+		if got := parseFile(c.bytecode).sameModule(parseFile(c.source)); got != c.want {
+			t.Errorf("%s and %s: %v", c.bytecode, c.source, got)
+		}
+	}
+}
+
+func TestVersionOf(t *testing.T) {
+	for tag, want := range map[string]string{
+		"cpython-38": "3.8", "cpython-313": "3.13", "cpython-311-x86_64-linux-gnu": "3.11", "pypy39": "3.9",
+		"abi3": "", "": "", "cpython-x": "",
+	} {
+		if got := versionOf(tag); got != want {
+			t.Errorf("versionOf(%q) = %q, want %q", tag, got, want)
 		}
 	}
 }

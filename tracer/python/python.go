@@ -1,9 +1,9 @@
-// Package python finds what Python did in a recording, from the files that it opened: an import is the
-// open of a .pyc, a .py or an extension module. Python itself is not instrumented.
+// Package python finds what Python did in a recording, from the files that it opened and from how deep
+// its stack was when it did: which import asked for which, what each cost, which files were compiled
+// again. Python itself is not instrumented.
 //
-// It must not know how anything is shown. For now it gives the files as a flat list, each with the time
-// until the thread opened the next one; which import asked for which (a tree, from the stack
-// pointers that are kept here) comes on top of Interpreter.Opens.
+// Everything here is inferred, and says how sure it is: see Calibration. The package must not know how
+// anything is shown, nor what is worth reporting.
 package python
 
 import (
@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
 
@@ -18,80 +19,101 @@ import (
 type Interpreter struct {
 	Process *timeline.Process
 	Exe     string // as it was known at the first open
+	Version string // such as "3.11", from the names of its bytecode; "" if not known
+	Start   uint64 // of the program
+	Forked  bool   // it goes on with its parent's program: no exec
 	Opens   []*Open
-
-	python bool
+	// Modules are its imports by time; Roots are those that no other asked for.
+	Modules, Roots []*Module
+	Calibration    *Calibration
+	// ImportsEnd is when the imports of its start had ended, see importsEnd.
+	ImportsEnd uint64
+	// WritesBytecode: it tried to write bytecode at least once.
+	WritesBytecode bool
 }
 
-// Open is an open of a Python file that succeeded.
-type Open struct {
-	Thread *timeline.Thread
-	File   *timeline.File
-	Module string // a guess, from the path alone
-	Time   uint64
-	UserSP uint64
-	// Until is how the thread spent the time until it opened its next Python file. It is nil for the
-	// thread's last one: what runs after that is the program, and nothing tells where the import ended.
-	Until *timeline.Times
-}
-
-// Collector is a sink that collects Python's opens.
-type Collector struct {
-	timeline.Discard
-	latest  map[*timeline.Process]*run
-	runs    []*run
-	threads map[*timeline.Thread]*cursor
-}
-
-// run is an interpreter and which of its process's programs it is.
+// run is an interpreter in the making, and which of its process's programs it is.
 type run struct {
 	Interpreter
-	execs int
+	execs    int
+	python   bool // it is known to be Python
+	tag      string
+	writes   bool
+	archives map[string]bool
+	tracks   []*track
 }
 
-// cursor is the last open of a thread.
-type cursor struct {
-	open *Open
-	run  *run
-	then timeline.Times // the thread's time until then
+// Collector is a sink that collects what Python's threads did.
+type Collector struct {
+	timeline.Discard
+	latest map[*timeline.Process]*run
+	runs   []*run
+	tracks []*track // by Thread.Index, nil for threads that are of no interest
 }
 
 // NewCollector returns a sink for one Build.
 func NewCollector() *Collector {
-	return &Collector{
-		latest:  map[*timeline.Process]*run{},
-		threads: map[*timeline.Thread]*cursor{},
-	}
+	return &Collector{latest: map[*timeline.Process]*run{}}
 }
 
 // Open implements timeline.Sink.
 func (c *Collector) Open(o *timeline.Open) {
-	p := o.Thread.Process
-	if o.File == nil || p == nil {
+	if o.Thread.Process == nil || o.Path == "" {
 		return
 	}
-	if isLibPython(o.File.Path) {
-		c.runOf(p).python = true
+	r := c.runOf(o.Thread.Process)
+	if isLibPython(o.Path) {
+		r.python = true
+	}
+	t := c.track(o.Thread)
+	if t == nil || t.run != r {
+		if !r.python && !IsModuleFile(o.Path) {
+			return
+		}
+		t = c.newTrack(o.Thread, r, o.Time)
+	}
+	t.onOpen(o)
+}
+
+// Sample implements timeline.Sink.
+func (c *Collector) Sample(th *timeline.Thread, e *event.Sample) {
+	if t := c.track(th); t != nil && e.Flags&event.SampleNoUser == 0 {
+		t.add(sampled, e.Time, e.UserSP)
+	}
+}
+
+// Fault implements timeline.Sink.
+func (c *Collector) Fault(th *timeline.Thread, e *event.Fault) {
+	if t := c.track(th); t != nil && e.UserSP != 0 {
+		t.add(sampled, e.Time, e.UserSP)
+	}
+}
+
+// Interval implements timeline.Sink.
+func (c *Collector) Interval(iv *timeline.Interval) {
+	if iv.State == timeline.Running {
 		return
 	}
-	if !IsModuleFile(o.File.Path) {
-		return
+	if t := c.track(iv.Thread); t != nil {
+		t.addPause(iv)
 	}
-	r := c.runOf(p)
-	opened := &Open{
-		Thread: o.Thread, File: o.File, Module: ModuleOf(o.File.Path), Time: o.Time, UserSP: o.UserSP,
+}
+
+func (c *Collector) track(th *timeline.Thread) *track {
+	if th.Index < len(c.tracks) {
+		return c.tracks[th.Index]
 	}
-	r.Opens = append(r.Opens, opened)
-	now := o.Thread.TimesAt(o.Time)
-	last := c.threads[o.Thread]
-	if last == nil {
-		last = &cursor{}
-		c.threads[o.Thread] = last
-	} else if last.run == r {
-		spent := now.Since(&last.then)
-		last.open.Until = &spent
+	return nil
+}
+
+func (c *Collector) newTrack(th *timeline.Thread, r *run, now uint64) *track {
+	for len(c.tracks) <= th.Index {
+		c.tracks = append(c.tracks, nil)
 	}
-	*last = cursor{opened, r, now}
+	t := &track{thread: th, run: r, begin: now}
+	c.tracks[th.Index] = t
+	r.tracks = append(r.tracks, t)
+	return t
 }
 
 // runOf returns the interpreter that a process is now. Whether it is one is inherited by fork, and told
@@ -101,25 +123,20 @@ func (c *Collector) runOf(p *timeline.Process) *run {
 	if r != nil && r.execs == len(p.Execs) {
 		return r
 	}
-	r = &run{Interpreter: Interpreter{Process: p, Exe: p.Exe}, execs: len(p.Execs)}
+	r = &run{
+		Interpreter: Interpreter{Process: p, Exe: p.Exe, Start: p.Start},
+		execs:       len(p.Execs), archives: map[string]bool{},
+	}
+	if n := len(p.Execs); n > 0 {
+		r.Start = p.Execs[n-1].Time
+	}
 	r.python = isPython(p.Exe) || len(p.Argv) > 0 && isPython(p.Argv[0])
 	if parent := c.latest[p.Parent]; parent != nil && len(p.Execs) == 0 {
-		r.python = r.python || parent.python
+		r.python, r.Forked = r.python || parent.python, true
 	}
 	c.latest[p] = r
 	c.runs = append(c.runs, r)
 	return r
-}
-
-// Interpreters returns the processes that ran Python and opened modules, by the time of their first open.
-func (c *Collector) Interpreters() []*Interpreter {
-	var list []*Interpreter
-	for _, r := range c.runs {
-		if r.python && len(r.Opens) > 0 {
-			list = append(list, &r.Interpreter)
-		}
-	}
-	return list
 }
 
 var pythonName = regexp.MustCompile(`^(python|pypy)[0-9.]*[a-z]*$`)
