@@ -15,6 +15,10 @@ type Abilities struct {
 	Opens    bool
 	Faults   bool
 	CPUFreq  bool
+	Reads    bool
+	Reclaim  bool
+	Syncs    bool
+	Sockets  bool
 	Wakers   bool // tells interrupts and timers from tasks as what wakes
 	Samples  bool
 	Statuses []tracefile.ProbeStatus // as they were at the end
@@ -40,6 +44,10 @@ func abilitiesOf(h *tracefile.Header, t *tracefile.Trailer) Abilities {
 		Opens:    has(event.ProbeOpen),
 		Faults:   has(event.ProbeFault),
 		CPUFreq:  has(event.ProbeCpufreq),
+		Reads:    has(event.ProbeRead),
+		Reclaim:  has(event.ProbeReclaim),
+		Syncs:    has(event.ProbeSync),
+		Sockets:  has(event.ProbeSocket),
 		Wakers:   has(event.ProbeIrq),
 		Samples:  has(event.ProbeSample),
 		Statuses: statuses,

@@ -42,10 +42,18 @@ type builder struct {
 
 	files   map[uint64]*File
 	names   map[fileKey]*File
-	cgroups map[uint64]string
+	inodes  map[inodeKey]*File  // the latest name of each
+	mapped  map[inodeKey]string // paths that only mappings told
+	cgroups map[uint64]string   // of the unified hierarchy
+	others  map[groupKey]string // of the others
+	groups  map[groupKey]*MemoryGroup
+
+	calls    *calls
+	pageSize uint64
 
 	interval Interval // reused for the sinks
 	open     Open
+	read     Read
 }
 
 func newBuilder(src tracefile.Source, sinks []Sink) *builder {
@@ -60,7 +68,14 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 		lost:    map[Loss]uint64{},
 		files:   map[uint64]*File{},
 		names:   map[fileKey]*File{},
+		inodes:  map[inodeKey]*File{},
+		mapped:  map[inodeKey]string{},
 		cgroups: map[uint64]string{},
+		others:  map[groupKey]string{},
+		groups:  map[groupKey]*MemoryGroup{},
+		calls:   callsOf(h.Arch),
+
+		pageSize: uint64(max(h.PageSize, 4096)),
 	}
 	if t != nil {
 		b.last = max(t.End, h.Start)
@@ -93,7 +108,7 @@ func (b *builder) add(e event.Event) {
 		if !before && !after {
 			b.onWaking(e)
 		}
-	case *event.Open, *event.Fault, *event.Sample:
+	case *event.Open, *event.Fault, *event.Sample, *event.Reclaim, *event.Sync, *event.Socket:
 		if !before && !after {
 			b.addOfThread(e)
 		}
@@ -121,11 +136,21 @@ func (b *builder) addFact(e event.Event) {
 	case *event.Clock:
 		b.tl.Clocks = append(b.tl.Clocks, Clock{e.Time, e.Realtime, e.Monotonic, e.Reason})
 	case *event.Cgroup:
-		if e.Hierarchy == 0 { // the others have ids of their own, and no task's is one of them
+		if e.Hierarchy == 0 {
 			b.cgroups[e.Cgroup] = string(e.TailBytes())
+		} else { // ids of their own, and no task's is one of them
+			b.others[groupKey{e.Hierarchy, e.Cgroup}] = string(e.TailBytes())
 		}
 	case *event.Path:
 		b.onPath(e)
+	case *event.Mapping:
+		b.onMapping(e)
+	case *event.Read:
+		if e.Last >= b.tl.Start && e.Start <= b.last {
+			b.onRead(e)
+		}
+	case *event.Memory:
+		b.onMemory(e)
 	case *event.Cpufreq:
 		b.onFrequency(e)
 	case *event.Interrupts:
@@ -155,10 +180,13 @@ func (b *builder) addOfThread(e event.Event) {
 	case *event.Open:
 		b.onOpen(th, e)
 	case *event.Fault:
-		th.FaultEvents++
-		for _, s := range b.sinks {
-			s.Fault(th, e)
-		}
+		b.onFault(th, e)
+	case *event.Reclaim:
+		b.onReclaim(th, e)
+	case *event.Sync:
+		b.onSync(th, e)
+	case *event.Socket:
+		b.onSocket(th, e)
 	case *event.Sample:
 		th.Samples++
 		for _, s := range b.sinks {
@@ -187,6 +215,8 @@ func (b *builder) finish() {
 	}
 	b.finishFrequencies()
 	b.finishUnits()
+	b.finishMemory()
+	b.finishFiles()
 	b.finishLosses()
 }
 

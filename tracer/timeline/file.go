@@ -15,15 +15,18 @@ type fileKey struct {
 
 func (b *builder) onPath(e *event.Path) {
 	key := fileKey{e.Path(), e.Inode, e.Device}
+	inode := inodeKey{e.Inode, e.Device}
 	f := b.names[key]
 	if f == nil {
-		f = &File{
-			Path: key.path, Device: e.Device, Inode: e.Inode, Mode: e.Mode, Size: e.Size,
-			Cut: e.Flags&event.PathCut != 0,
+		if f = b.inodes[inode]; f == nil || !f.unnamed {
+			f = &File{}
+			b.tl.Files = append(b.tl.Files, f)
 		}
+		f.Path, f.Device, f.Inode, f.Mode, f.Size = key.path, e.Device, e.Inode, e.Mode, e.Size
+		f.Cut, f.unnamed = e.Flags&event.PathCut != 0, false
 		b.names[key] = f
-		b.tl.Files = append(b.tl.Files, f)
 	}
+	b.inodes[inode] = f
 	f.Unlinked = f.Unlinked || e.Flags&event.PathUnlinked != 0
 	b.files[e.File] = f
 }
@@ -49,12 +52,54 @@ func (b *builder) onOpen(th *Thread, e *event.Open) {
 		}
 		if o.File != nil {
 			o.File.Opens++
+			o.File.written = e.Flags&accessMode != 0
 		}
 	} else {
 		o.File = nil
 	}
 	for _, s := range b.sinks {
 		s.Open(o)
+	}
+}
+
+// accessMode is O_ACCMODE on every architecture: 0 is for reading only.
+const accessMode = 3
+
+// fileOfInode returns the file that pages belong to, with its latest name if there is one.
+func (b *builder) fileOfInode(key inodeKey) *File {
+	f := b.inodes[key]
+	if f == nil {
+		f = &File{Device: key.device, Inode: key.inode, unnamed: true}
+		b.inodes[key] = f
+		b.tl.Files = append(b.tl.Files, f)
+	}
+	return f
+}
+
+// onMapping keeps the path of what was mapped before the recording, and of what overlayfs maps: the
+// file beneath, which nobody opens by its name.
+func (b *builder) onMapping(e *event.Mapping) {
+	if e.Inode != 0 {
+		b.mapped[inodeKey{e.Inode, e.Device}] = string(e.TailBytes())
+	}
+}
+
+// finishFiles names the files that were never opened in the recording, as far as that is possible. The pages
+// of a block device have an inode of a file system of its own, whose number is the device's.
+func (b *builder) finishFiles() {
+	devices := map[uint64]bool{}
+	for _, f := range b.tl.Files {
+		devices[uint64(f.Device)] = true
+	}
+	for _, f := range b.tl.Files {
+		if !f.unnamed {
+			continue
+		}
+		if path, ok := b.mapped[inodeKey{f.Inode, f.Device}]; ok {
+			f.Path = path
+		} else if major := f.Device >> 20; major == 0 && devices[f.Inode] && f.Inode > 1<<20-1 {
+			f.BlockDevice, f.Device = true, uint32(f.Inode)
+		}
 	}
 }
 

@@ -10,12 +10,16 @@ func (b *builder) settleProcess(th *Thread) {
 
 // finishProcess adds up a process's threads.
 func (b *builder) finishProcess(p *Process) {
-	sum, known := Counters{}, true
+	sum, known := Counters{StorageKnown: true}, true
 	p.End = p.Start
 	for _, th := range p.Threads {
 		p.Times.Add(&th.Times)
 		p.MaybeRan += th.MaybeRan
 		p.FaultEvents += th.FaultEvents
+		p.FaultTime += th.FaultTime
+		p.Reads.add(&th.Reads)
+		p.Reclaims.add(&th.Reclaims)
+		p.Syncs.add(&th.Syncs)
 		p.Samples += th.Samples
 		p.End = max(p.End, th.End)
 		if th.Start < p.Start && !p.Existed {
@@ -58,6 +62,9 @@ func (b *builder) finishUnits() {
 		p.Unit = u
 		u.Processes = append(u.Processes, p)
 		u.Times.Add(&p.Times)
+		u.Reads.add(&p.Reads)
+		u.Reclaims.add(&p.Reclaims)
+		u.Syncs.add(&p.Syncs)
 	}
 	sort.Slice(b.tl.Units, func(i, j int) bool { return b.tl.Units[i].Name < b.tl.Units[j].Name })
 }

@@ -23,11 +23,14 @@ type Timeline struct {
 	Processes []*Process // by time of their first sign
 	Threads   []*Thread  // by Thread.Index
 	Files     []*File
-	Units     []*Unit // by name
-	CPUs      []*CPU
-	Policies  []*FreqPolicy
-	Clocks    []Clock
-	Losses    []Loss
+	Units     []*Unit        // by name
+	Memory    []*MemoryGroup // by path
+	// Shortage is what tasks had to do because the machine, not a cgroup, ran short of memory.
+	Shortage Reclaims
+	CPUs     []*CPU
+	Policies []*FreqPolicy
+	Clocks   []Clock
+	Losses   []Loss
 	// Interrupts is what each kind of interrupt work took; only recordings of an idle machine have it.
 	Interrupts []Interrupts
 }
@@ -75,9 +78,16 @@ type Process struct {
 	Opens       uint64
 	FailedOpens uint64
 	FaultEvents uint64 // major faults that were seen one by one
+	FaultTime   uint64 // they blocked
 	Samples     uint64
+	Reads       Reads
+	Reclaims    Reclaims
+	Syncs       Syncs
+	Memory      *MemoryGroup // whose limit holds it, nil if none is known
 
-	live int // threads that have not exited
+	memory   groupKey    // its cgroup, as reclaim told
+	attached attachments // likewise, as moves told
+	live     int         // threads that have not exited
 }
 
 // Comm is the last name, "" if no event told it.
@@ -131,7 +141,11 @@ type Thread struct {
 	Counters  *Counters // over the recording; nil if they were not measured
 
 	FaultEvents uint64
+	FaultTime   uint64
 	Samples     uint64
+	Reads       Reads
+	Reclaims    Reclaims
+	Syncs       Syncs
 
 	liveThread
 }
@@ -141,6 +155,7 @@ type Sleep struct {
 	Syscall uint16 // event.NoSyscall for none or not known
 	Compat  bool
 	State   State // Sleeping, Blocked or IOWait
+	Reclaim bool  // while it had to free memory
 	Time    uint64
 	Count   uint64
 }
@@ -155,6 +170,15 @@ type File struct {
 	Cut      bool   // the path's beginning is missing
 	Unlinked bool
 	Opens    uint64
+	// BlockDevice: these are blocks of a device that don't belong to a file, such as directories and the tables
+	// of inodes. Device is the device.
+	BlockDevice bool
+	Reads       Reads
+	Faults      Faults // those of which the file is known
+	Syncs       Syncs
+
+	unnamed bool // known by its pages only
+	written bool // opened for writing when it was last opened
 }
 
 // Unit is a systemd unit, from the cgroup's path.
@@ -162,6 +186,9 @@ type Unit struct {
 	Name      string
 	Processes []*Process
 	Times     Times
+	Reads     Reads
+	Reclaims  Reclaims
+	Syncs     Syncs
 }
 
 // CPU is a processor and what its time went to.

@@ -66,6 +66,7 @@ func (p *Process) setParent(parent *Process) {
 	p.Parent, p.PPID = parent, parent.PID
 	p.Command = p.Command || parent.Command
 	p.Exe, p.Argv, p.ArgvCut = parent.Exe, parent.Argv, parent.ArgvCut
+	p.memory, p.attached = parent.memory, parent.attached
 }
 
 func (b *builder) attach(th *Thread, p *Process) {
@@ -90,6 +91,7 @@ func (b *builder) onFork(parent *Thread, e *event.Fork) {
 	}
 	th := b.newThread(e.ChildTID, b.now)
 	th.Comm, th.forkedBy, th.cgroup, th.baseKnown = parent.Comm, parent.Process, e.Cgroup, true
+	th.base.StorageKnown = true
 	if th.cgroup == 0 && parent.Process != nil {
 		th.cgroup = parent.Process.CgroupID
 	}
@@ -160,7 +162,7 @@ func onArgs(p *Process, e *event.Args) {
 
 func (b *builder) onExit(th *Thread, e *event.Exit) {
 	if e.Flags&event.ExitCounters != 0 {
-		th.last, th.lastKnown = Counters{e.CPUTime, e.MinorFaults, e.MajorFaults}, true
+		th.last, th.lastKnown = countersAtExit(e), true
 		status := e.Status
 		th.Status = &status
 	}
@@ -168,6 +170,13 @@ func (b *builder) onExit(th *Thread, e *event.Exit) {
 		p.Status = th.Status // that of the last one is the process's
 	}
 	b.exited(th, b.now) // it ends with the switch that takes it off its CPU
+}
+
+func countersAtExit(e *event.Exit) Counters {
+	return Counters{
+		CPU: e.CPUTime, MinorFaults: e.MinorFaults, MajorFaults: e.MajorFaults,
+		StorageKnown: e.Flags&event.ExitStorage != 0, StorageRead: e.ReadBytes, StorageWritten: e.WrittenBytes,
+	}
 }
 
 func (b *builder) onRename(e *event.Rename) {
@@ -184,7 +193,11 @@ func (b *builder) onRename(e *event.Rename) {
 func (b *builder) onCgroupAttach(e *event.CgroupAttach) {
 	th := b.tids.get(e.Target)
 	switch {
-	case e.Hierarchy != 0 || th == nil || th.ended:
+	case th == nil || th.ended:
+	case e.Hierarchy != 0:
+		if p := th.Process; p != nil && th.TID == p.PID {
+			p.attached, p.memory = p.attached.with(groupKey{e.Hierarchy, e.Cgroup}), groupKey{}
+		}
 	case th.Process == nil:
 		th.cgroup = e.Cgroup
 	case th.TID == th.Process.PID: // a unit is where the process's first thread is
@@ -207,7 +220,10 @@ func (b *builder) onTask(e *event.Task) {
 		b.newThread(e.TID, min(e.Start, b.now)) // its fork was not seen
 	}
 	th = b.named(e.TID, e.PID)
-	counters := Counters{e.CPUTime, e.MinorFaults, e.MajorFaults}
+	counters := Counters{
+		CPU: e.CPUTime, MinorFaults: e.MinorFaults, MajorFaults: e.MajorFaults,
+		StorageKnown: e.HasStorage != 0, StorageRead: e.ReadBytes, StorageWritten: e.WrittenBytes,
+	}
 	switch event.TaskPhase(e.Phase) {
 	case event.TaskAtStart:
 		if th.Existed || !th.baseKnown && e.Start < b.tl.Start {

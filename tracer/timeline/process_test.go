@@ -51,12 +51,12 @@ func TestProcess(t *testing.T) {
 	check("of the command", p.Command, true)
 	check("existed, ended, start known", []bool{p.Existed, p.Ended, p.StartKnown}, []bool{false, true, true})
 	check("status", *p.Status, 768)
-	check("counters", *p.Counters, Counters{12000000, 33, 1})
+	check("counters", *p.Counters, Counters{CPU: 12000000, MinorFaults: 33, MajorFaults: 1})
 	check("threads", len(p.Threads), 2)
 	check("execs", p.Execs[0].Name, "python3")
 
 	init := process(t, tl, 1, 0)
-	check("counters of init", *init.Counters, Counters{500000000, 10, 0})
+	check("counters of init", *init.Counters, Counters{CPU: 500000000, MinorFaults: 10})
 	check("init's start", init.Start, 500000000)
 	check("init's life", []bool{init.Existed, init.Ended, init.Command}, []bool{true, false, false})
 	check("init's argv", init.Argv, []string{"/sbin/init", "splash"})
@@ -193,7 +193,7 @@ func TestSleeps(t *testing.T) {
 		10.070 [0] 0 switch next=100
 		10.080 [0] 100 switch next=0 state=io_wait syscall=0
 		trailer {"end_ns":10100000000}`)
-	want := []Sleep{{232, false, Sleeping, 50e6, 2}, {0, false, IOWait, 20e6, 1}}
+	want := []Sleep{{Syscall: 232, State: Sleeping, Time: 50e6, Count: 2}, {State: IOWait, Time: 20e6, Count: 1}}
 	if got := tl.Threads[0].Sleeps; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}

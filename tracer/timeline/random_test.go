@@ -48,7 +48,7 @@ func eventsFrom(data []byte) func(yield func(event.Event, error) bool) {
 }
 
 func eventOf(kind byte, h event.Header, target uint32, flag, more byte) event.Event {
-	switch kind % 16 {
+	switch kind % 20 {
 	case 0, 1, 2, 3, 4:
 		h.PID = 0
 		return &event.Switch{Header: h, Next: target, State: flag % 9, Syscall: uint16(more)}
@@ -70,7 +70,21 @@ func eventOf(kind byte, h event.Header, target uint32, flag, more byte) event.Ev
 	case 14:
 		return &event.CgroupAttach{Header: h, Target: target, Cgroup: uint64(flag)}
 	}
-	return &event.Open{Header: h, Result: int32(int8(flag))}
+	return storageEventOf(kind%20, h, flag, more)
+}
+
+func storageEventOf(kind byte, h event.Header, flag, more byte) event.Event {
+	switch kind {
+	case 15:
+		return &event.Open{Header: h, Result: int32(int8(flag))}
+	case 16:
+		return &event.Read{Header: h, Start: h.Time - uint64(more)*1000, Last: h.Time, Inode: uint64(flag % 4), Pages: 1, Syscall: event.NoSyscall + uint16(flag%2)}
+	case 17:
+		return &event.Reclaim{Header: h, Phase: uint16(flag % 2), Kind: uint16(flag / 2 % 2), Cgroup: uint64(more % 3), Pages: uint64(more)}
+	case 18:
+		return &event.Sync{Header: h, Syscall: uint16(more)}
+	}
+	return &event.Fault{Header: h}
 }
 
 // checkBytes builds from bytes and fails unless everything adds up, in the model and in the intervals.

@@ -11,6 +11,12 @@ type Sink interface {
 	Open(o *Open)
 	// Fault is a major page fault.
 	Fault(th *Thread, e *event.Fault)
+	// Read is a run of pages that was read from storage.
+	Read(r *Read)
+	// Sync is an fsync or the like that returned.
+	Sync(s *Sync)
+	// Socket is a connect, bind or listen that returned.
+	Socket(s *Socket)
 	// Sample is what ran when the sampling clock ticked.
 	Sample(th *Thread, e *event.Sample)
 	// Frequency is the frequency that a CPU has from now on. The first comes from the header.
@@ -25,6 +31,7 @@ type Interval struct {
 	CPU        int    // where it ran, or ran last; -1 if not known
 	Syscall    uint16 // in which it sleeps or is blocked, or event.NoSyscall
 	Compat     bool   // the system call is from the 32-bit table
+	Reclaim    bool   // it waited while it had to free memory
 	Cause      Cause  // why it is Runnable
 	Waker      uint32 // tid of who ended the sleep (also in the Runnable that follows); 0 an interrupt, or not known
 }
@@ -52,6 +59,15 @@ func (Discard) Open(*Open) {}
 
 // Fault implements Sink.
 func (Discard) Fault(*Thread, *event.Fault) {}
+
+// Read implements Sink.
+func (Discard) Read(*Read) {}
+
+// Sync implements Sink.
+func (Discard) Sync(*Sync) {}
+
+// Socket implements Sink.
+func (Discard) Socket(*Socket) {}
 
 // Sample implements Sink.
 func (Discard) Sample(*Thread, *event.Sample) {}

@@ -68,14 +68,21 @@ type Counters struct {
 	CPU         uint64 // nanoseconds on a CPU
 	MinorFaults uint64
 	MajorFaults uint64
+	// What the block layer moved on the thread's behalf, in bytes, if the kernel counts that.
+	StorageKnown   bool
+	StorageRead    uint64
+	StorageWritten uint64
 }
 
 // since returns the growth; a counter that went back has none.
 func (c Counters) since(base Counters) Counters {
 	return Counters{
-		CPU:         c.CPU - min(base.CPU, c.CPU),
-		MinorFaults: c.MinorFaults - min(base.MinorFaults, c.MinorFaults),
-		MajorFaults: c.MajorFaults - min(base.MajorFaults, c.MajorFaults),
+		CPU:            c.CPU - min(base.CPU, c.CPU),
+		MinorFaults:    c.MinorFaults - min(base.MinorFaults, c.MinorFaults),
+		MajorFaults:    c.MajorFaults - min(base.MajorFaults, c.MajorFaults),
+		StorageKnown:   c.StorageKnown && base.StorageKnown,
+		StorageRead:    c.StorageRead - min(base.StorageRead, c.StorageRead),
+		StorageWritten: c.StorageWritten - min(base.StorageWritten, c.StorageWritten),
 	}
 }
 
@@ -83,4 +90,7 @@ func (c *Counters) add(other *Counters) {
 	c.CPU += other.CPU
 	c.MinorFaults += other.MinorFaults
 	c.MajorFaults += other.MajorFaults
+	c.StorageKnown = c.StorageKnown && other.StorageKnown
+	c.StorageRead += other.StorageRead
+	c.StorageWritten += other.StorageWritten
 }

@@ -21,6 +21,12 @@ type liveThread struct {
 
 	base, last           Counters
 	baseKnown, lastKnown bool
+	syncing              bool // it has waited in a sync that has not returned
+	syncSince            uint64
+	reclaiming           bool // it has to free memory
+	reclaimSince         uint64
+	faultTime            uint64 // waited in the page fault that it is in, if it is
+	faults               matcher
 	forkedBy             *Process // until its process is known
 	cgroup               uint64   // likewise
 }
@@ -76,6 +82,7 @@ func (b *builder) closeAs(th *Thread, s State, at uint64) {
 	}
 	if s == Sleeping || s == Blocked || s == IOWait {
 		th.addSleep(s, at-th.since)
+		b.noteWait(th, s, th.since, at)
 	}
 	if len(b.sinks) > 0 {
 		b.emit(th, s, at)
@@ -93,6 +100,7 @@ func (b *builder) emit(th *Thread, s State, at uint64) {
 		b.interval.Cause, b.interval.Waker = th.cause, th.waker
 	case Sleeping, Blocked, IOWait:
 		b.interval.Syscall, b.interval.Compat, b.interval.Waker = th.syscall, th.compat, th.waker
+		b.interval.Reclaim = th.reclaiming
 	case Running, Unknown, Stopped:
 	}
 	for _, sink := range b.sinks {
@@ -102,13 +110,13 @@ func (b *builder) emit(th *Thread, s State, at uint64) {
 
 func (th *Thread) addSleep(s State, ns uint64) {
 	for i := range th.Sleeps {
-		if sl := &th.Sleeps[i]; sl.Syscall == th.syscall && sl.Compat == th.compat && sl.State == s {
+		if sl := &th.Sleeps[i]; sl.Syscall == th.syscall && sl.Compat == th.compat && sl.State == s && sl.Reclaim == th.reclaiming {
 			sl.Time += ns
 			sl.Count++
 			return
 		}
 	}
-	th.Sleeps = append(th.Sleeps, Sleep{Syscall: th.syscall, Compat: th.compat, State: s, Time: ns, Count: 1})
+	th.Sleeps = append(th.Sleeps, Sleep{Syscall: th.syscall, Compat: th.compat, State: s, Reclaim: th.reclaiming, Time: ns, Count: 1})
 }
 
 // doubt ends a thread's present state when an event contradicts it: something was missed. The state held
@@ -183,10 +191,23 @@ func (b *builder) continueAs(th *Thread, tid uint32) *Thread {
 	}
 	if th.cpu >= 0 {
 		if c := b.cpu(th.cpu); c.current == th {
-			c.current = heir
+			b.inherit(c, heir)
 		}
 	}
 	return heir
+}
+
+// inherit makes the thread that another continues as the one that runs on its CPU.
+func (b *builder) inherit(c *cpuState, heir *Thread) {
+	c.current = heir
+	if heir.state == Running && heir.cpu == c.ID {
+		return
+	}
+	if heir.state == Running && heir.cpu >= 0 { // somewhere else: that it left there was missed
+		b.forget(b.cpu(heir.cpu))
+	}
+	b.doubt(heir)
+	heir.state, heir.cpu = Running, c.ID
 }
 
 // finishThread ends the story of a thread that was not seen to leave its CPU for the last time.
