@@ -18,6 +18,7 @@ func newRecordCommand() *cobra.Command {
 			fmt.Fprintf(os.Stderr, "bootscope: "+format+"\n", args...)
 		},
 	}
+	var boot bootFlag
 	cmd := &cobra.Command{
 		Use:   "record [flags] [-- COMMAND [ARG...]]",
 		Short: "Record now, or run a command and record while it runs",
@@ -31,9 +32,12 @@ can be read if the recorder was killed. Data is written out every 5 s.`,
 		Example: `  bootscope record -- python3 -c 'import asyncio'
   bootscope record -o idle.bst --duration 30s
   bootscope record --no-args -o - | ssh laptop 'cat > board.bst'`,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkRecordOptions(options); err != nil {
 				return err
+			}
+			if boot.on {
+				return boot.record(cmd, args, options)
 			}
 			options.Command = args
 			status, err := record.Record(options)
@@ -58,6 +62,7 @@ can be read if the recorder was killed. Data is written out every 5 s.`,
 	f.StringToStringVar(&options.Attach, "attach", nil, "attach in one `WAY` only, such as open=kretprobe; a wrong one lists the right ones")
 	f.IntVar(&options.SampleHz, "sample-hz", record.DefaultSampleHz, "CPU samples per second and CPU")
 	f.IntVar(&options.BufferBytes, "buffer", record.DefaultBufferBytes, "`BYTES` for all events but context switches, between kernel and recorder")
+	boot.add(f)
 	return cmd
 }
 

@@ -17,6 +17,7 @@ const (
 	xsys     = "golang.org/x/sys"
 	cmp      = "github.com/google/go-cmp"
 	protobuf = "google.golang.org/protobuf"
+	dbus     = "github.com/godbus/dbus"
 	pprof    = "github.com/google/pprof"
 )
 
@@ -32,11 +33,13 @@ var rules = []layering.Rule{
 	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event", pprof, protobuf}},
 
 	{Dir: "bpf", May: []string{ebpf}, Tests: []string{"tracer/event"}},
-	{Dir: "tracer/system", May: []string{"tracer/tracefile", "tracer/event", xsys}},
-	{Dir: "tracer/record", May: []string{"bpf", "tracer/system", "tracer/tracefile", "tracer/event", ebpf, xsys},
+	{Dir: "tracer/milestone"},
+	{Dir: "tracer/system", May: []string{"tracer/tracefile", "tracer/event", xsys, dbus}},
+	{Dir: "tracer/bootunit", May: []string{"tracer/tracefile", xsys}},
+	{Dir: "tracer/record", May: []string{"bpf", "tracer/bootunit", "tracer/milestone", "tracer/system", "tracer/tracefile", "tracer/event", ebpf, xsys},
 		Tests: []string{"tracer/timeline"}},
 
-	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "golang.org/x/term", xsys}},
+	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", xsys}},
 	{Dir: "scripts", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event", xsys}, Tests: []string{cmp}},
 }
 

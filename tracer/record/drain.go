@@ -33,6 +33,9 @@ func (r *recorder) drainUntil(deadline time.Time) error {
 			if err := r.writer.Events(r.record.RawSample); err != nil {
 				return err
 			}
+			if r.follower != nil {
+				r.follower.events(r.record.RawSample)
+			}
 		}
 		if signal || n%1024 == 0 {
 			if err := r.drainRings(); err != nil {
@@ -105,6 +108,9 @@ func (r *recorder) writeSteps() error {
 			if err := r.writer.Event(step); err != nil {
 				return err
 			}
+			if r.follower != nil {
+				r.follower.stepped(step)
+			}
 		default:
 			return nil
 		}
@@ -139,6 +145,11 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	}
 	if err := errors.Join(r.writeSteps(), r.writeLastReads(r.ended), r.writeInterrupts(r.ended), r.writeLosses(), r.writeUntoldLosses(r.ended)); err != nil {
 		return err
+	}
+	if r.follower != nil {
+		if err := r.follower.end(); err != nil {
+			return err
+		}
 	}
 	if err := r.writer.Event(system.ReadClocks(event.ClockAtEnd)); err != nil {
 		return err

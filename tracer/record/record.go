@@ -69,6 +69,7 @@ func (r *recorder) startCommand(path string) (*command, error) {
 
 // run writes the whole file and tells why it ended.
 func (r *recorder) run(output io.Writer, cmd *command, stop *stopper) (string, error) {
+	defer preferDraining()()
 	pid := 0
 	if cmd != nil {
 		pid = cmd.cmd.Process.Pid
@@ -100,6 +101,16 @@ func (r *recorder) run(output io.Writer, cmd *command, stop *stopper) (string, e
 		}
 		if err := r.round(stop.deadline); err != nil {
 			return "", err
+		}
+		if r.follower == nil {
+			continue
+		}
+		reason, err := r.follower.round()
+		if err != nil {
+			return "", err
+		}
+		if reason != "" {
+			stop.because(reason)
 		}
 	}
 }

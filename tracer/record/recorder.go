@@ -31,6 +31,7 @@ type recorder struct {
 	losses   lossCounter
 	clock    *system.StepWatcher // nil where it can't be had
 	cgroups  *system.Cgroups
+	follower follower // nil if nobody looks on
 	stats    statsWindow
 	began    uint64 // when attaching began
 	start    uint64 // when it was done

@@ -27,7 +27,7 @@ func DescribeMachine(h *tracefile.Header) error {
 	h.Kernel, h.Arch = unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:])
 	h.PageSize = os.Getpagesize()
 	h.TickHz = userHz
-	h.BootID = readLine("/proc/sys/kernel/random/boot_id")
+	h.BootID = BootID()
 	h.Machine = machineModel()
 	var err error
 	if h.Online, err = ReadCPUs("/sys/devices/system/cpu/online"); err != nil {
@@ -116,3 +116,6 @@ func readFile(file string) string {
 	}
 	return string(b)
 }
+
+// BootID is the random number that names this boot.
+func BootID() string { return readLine("/proc/sys/kernel/random/boot_id") }

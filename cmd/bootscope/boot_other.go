@@ -1,0 +1,13 @@
+//go:build !linux
+
+package main
+
+import "github.com/spf13/cobra"
+
+func bootCommands() []*cobra.Command {
+	var commands []*cobra.Command
+	for _, name := range []string{"install", "uninstall", "status", "stop"} {
+		commands = append(commands, needsLinux(name))
+	}
+	return commands
+}

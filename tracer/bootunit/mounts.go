@@ -1,0 +1,76 @@
+//go:build linux
+
+package bootunit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// unitDirs are where systemd finds mount units; those of /etc/fstab are in the generator's.
+var unitDirs = []string{
+	"/etc/systemd/system", "/run/systemd/system", "/run/systemd/generator", "/usr/lib/systemd/system", "/lib/systemd/system",
+}
+
+// missingMount returns the directory, dir itself or one that it is in, that systemd is to mount
+// something on and hasn't yet. What is written below it now would be hidden later.
+func missingMount(dir string) string {
+	mounted := mountPoints(readFile("/proc/self/mountinfo"))
+	for at := filepath.Clean(dir); at != "/"; at = filepath.Dir(at) {
+		if mounted[at] {
+			return "" // what is above is mounted too
+		}
+		if mountWanted(mountUnit(at)) {
+			return at
+		}
+	}
+	return ""
+}
+
+// mountWanted tells whether a mount belongs to the boot. That a unit exists doesn't mean it.
+func mountWanted(unit string) bool {
+	for _, dir := range unitDirs {
+		for _, by := range []string{"local-fs.target.requires", "local-fs.target.wants"} {
+			if exists(filepath.Join(dir, by, unit)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mountUnit is the name of a mount unit, as systemd-escape --path makes it.
+func mountUnit(path string) string {
+	var b strings.Builder
+	for i, c := range []byte(strings.Trim(path, "/")) {
+		switch {
+		case c == '/':
+			b.WriteByte('-')
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == ':' || c == '_' || c == '.' && i > 0:
+			b.WriteByte(c)
+		default:
+			b.WriteString(`\x` + string("0123456789abcdef"[c>>4]) + string("0123456789abcdef"[c&15]))
+		}
+	}
+	return b.String() + ".mount"
+}
+
+// mountPoints reads /proc/PID/mountinfo, where blanks are octal escapes.
+func mountPoints(text string) map[string]bool {
+	points := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) > 4 {
+			points[strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(f[4])] = true
+		}
+	}
+	return points
+}
+
+func readFile(name string) string {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}

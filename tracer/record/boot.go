@@ -1,0 +1,186 @@
+//go:build linux
+
+package record
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/bootscope/bootscope/tracer/bootunit"
+	"github.com/bootscope/bootscope/tracer/milestone"
+	"github.com/bootscope/bootscope/tracer/system"
+)
+
+// BootOptions say how a boot is recorded, besides Options.
+type BootOptions struct {
+	Dir        string // where recordings are kept
+	Once       string // the token of an installation for one boot; "" records every boot
+	Memory     int    // bytes that may wait until Dir is writable
+	Quiet      time.Duration
+	Milestones []*milestone.Milestone
+	Until      string // the name of the milestone to stop at; "" stops when the machine is quiet
+	NoJournal  bool
+	Sync       time.Duration // bring the file onto the disk this often; 0 leaves that to the kernel
+}
+
+// Defaults of the boot's options.
+const (
+	DefaultBootMemory = 32 << 20
+	DefaultBootMax    = 5 * time.Minute
+)
+
+// RecordBoot records a boot, as the unit's process: it tells systemd when it is ready, keeps what it
+// records in memory until the disk is there, and stops by itself. Whatever fails, systemd goes on with
+// the boot at once.
+func RecordBoot(options Options, boot BootOptions) error {
+	defer notifyReady() // if nothing comes of it, nobody must wait
+	if err := checkPrivileges(); err != nil {
+		return err
+	}
+	r, err := attach(options)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	notifyReady()
+	stepBack()
+	b, err := newBootRecording(r, boot)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	reason, err := r.run(b.output, nil, b.stop)
+	r.detach()
+	path, saveErr := b.save()
+	switch {
+	case errors.Is(saveErr, bootunit.ErrSpent):
+		options.Notice("%v: nothing was kept", saveErr)
+		return nil
+	case err != nil && saveErr == nil:
+		return fmt.Errorf("recording ended early: %w; what there is is in %s", err, path)
+	case err != nil || saveErr != nil:
+		return fmt.Errorf("nothing was saved: %w", errors.Join(err, saveErr))
+	}
+	r.options.Output = path
+	options.Notice("%s", r.summary(reason))
+	return nil
+}
+
+// bootRecording is the follower of a boot: besides milestones it looks for the disk, for the end of the
+// boot, and for those who ask.
+type bootRecording struct {
+	*milestoneWatch
+	options  BootOptions
+	output   *bootOutput
+	stop     *stopper
+	control  *bootunit.Control // nil if it can't be had
+	quiet    *quiet            // nil if it stops at a milestone
+	units    *unitWatch
+	kernel   *system.KernelLog // nil if it can't be read
+	disarmed bool
+	asked    []bootunit.Request // stops that are answered when all is saved
+}
+
+func newBootRecording(r *recorder, boot BootOptions) (*bootRecording, error) {
+	watch, err := newMilestoneWatch(r, boot.Milestones, boot.Until)
+	if err != nil {
+		return nil, err
+	}
+	store := &bootunit.Store{Dir: boot.Dir, BootID: system.BootID(), Once: boot.Once}
+	b := &bootRecording{milestoneWatch: watch, options: boot, disarmed: boot.Once == "",
+		output: &bootOutput{store: store, limit: boot.Memory, syncEvery: boot.Sync}}
+	if boot.Until == "" {
+		b.quiet = newQuiet(boot.Quiet, r.start)
+		b.also = b.quiet.event
+	}
+	if b.kernel, err = system.OpenKernelLog(); err != nil {
+		r.options.Notice("%v", err)
+	}
+	if b.control, err = bootunit.Listen(r.wake); err != nil {
+		r.options.Notice("bootscope status will not see this recording: %v", err)
+	}
+	b.units = watchUnits(b.ctx)
+	b.stop = newStopper(r, r.options)
+	r.follower = b
+	return b, nil
+}
+
+func (b *bootRecording) close() {
+	b.milestoneWatch.close()
+	b.stop.close()
+	if b.control != nil {
+		b.control.Close()
+	}
+	if b.kernel != nil {
+		b.kernel.Close()
+	}
+}
+
+// round does once a second what the boot may just have made possible.
+func (b *bootRecording) round() (string, error) {
+	if err := errors.Join(b.takeUnits(), b.readKernelLog()); err != nil {
+		return "", err
+	}
+	reason, err := b.milestoneWatch.round()
+	if err != nil || reason != "" {
+		return reason, err
+	}
+	b.disarm()
+	if err := b.output.open(b.recorder.options.Notice); err != nil {
+		return "", err // it was recorded before, or the disk is full
+	}
+	if b.output.full() {
+		return fmt.Sprintf("%s was not writable until %d MiB waited in memory (%v)", b.options.Dir, b.options.Memory>>20, b.output.why), nil
+	}
+	if b.answerAll(); len(b.asked) > 0 {
+		return "bootscope stop", nil
+	}
+	return b.over()
+}
+
+// disarm makes the next boot an ordinary one, as soon as the root can be written.
+func (b *bootRecording) disarm() {
+	if b.disarmed {
+		return
+	}
+	err := bootunit.System{Root: "/"}.Disarm()
+	b.disarmed = !errors.Is(err, unix.EROFS)
+	if err != nil && b.disarmed {
+		b.recorder.options.Notice("the next boot will be recorded too: %v", err)
+	}
+}
+
+// over tells whether the boot is over: the machine is quiet, and systemd has nothing left to do. A quiet
+// machine alone may wait for something, which is what is to be seen.
+func (b *bootRecording) over() (string, error) {
+	if b.quiet == nil {
+		return "", nil
+	}
+	now := system.BootTime()
+	ticks, err := readTicks(now)
+	if err != nil {
+		return "", err
+	}
+	if b.quiet.sample(ticks); !b.quiet.reached(now) || !b.units.booted() {
+		return "", nil
+	}
+	return fmt.Sprintf("no Python file was opened and the machine was under %.0f %% busy for %.0f s",
+		100*quietBusy, b.quiet.window.Seconds()), nil
+}
+
+// save brings the recording to its place, waiting for the disk if need be, and answers who asked for it.
+func (b *bootRecording) save() (string, error) {
+	path, err := b.output.save(b.stop, b.recorder.options.Notice)
+	for _, r := range b.asked {
+		s := b.status()
+		s.File = path
+		if err != nil {
+			s.Error = "nothing was saved: " + err.Error()
+		}
+		r.Answer(s)
+	}
+	return path, err
+}

@@ -1,0 +1,48 @@
+//go:build linux
+
+package record
+
+import (
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// notifyReady tells systemd, if it started this process and waits for it, that all is attached
+// (sd_notify(3)). Later calls do nothing.
+func notifyReady() {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return
+	}
+	os.Unsetenv("NOTIFY_SOCKET")
+	if strings.HasPrefix(socket, "@") {
+		socket = "\x00" + socket[1:]
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		return // systemd will give up waiting
+	}
+	defer conn.Close()
+	_, _ = conn.Write([]byte("READY=1\nSTATUS=Recording\n"))
+}
+
+// niceness of the recorder once it has attached: what it drains has room to wait.
+const niceness = 10
+
+// stepBack lets everybody else have the CPU first. Every thread has a niceness of its own, and where the
+// kernel groups tasks by session (autogroup), the group has one too.
+func stepBack() {
+	tasks, _ := os.ReadDir("/proc/self/task")
+	for _, t := range tasks {
+		if tid, err := strconv.Atoi(t.Name()); err == nil {
+			_ = unix.Setpriority(unix.PRIO_PROCESS, tid, niceness)
+		}
+	}
+	if sid, err := unix.Getsid(0); err == nil && sid == os.Getpid() { // otherwise it is somebody else's
+		_ = os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(niceness)), 0)
+	}
+}
