@@ -120,9 +120,14 @@ func stolen() uint64 {
 
 const stolenStep = 10e6 // nanoseconds; /proc/stat counts in steps
 
-func TestTimesAreTheKernels(t *testing.T) {
+func TestTimesAreTheKernels(t *testing.T) { compareTimes(t, record.Options{}) }
+
+func TestTimesAreTheKernelsWithoutBTF(t *testing.T) { compareTimes(t, record.Options{NoBTF: true}) }
+
+func compareTimes(t *testing.T, o record.Options) {
+	t.Helper()
 	steal := stolen()
-	tr, members := crowd.record(t, record.Options{})
+	tr, members := crowd.record(t, o)
 	if steal = stolen() - steal; steal > 0 {
 		steal += stolenStep
 	}

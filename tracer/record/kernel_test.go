@@ -53,11 +53,17 @@ func TestMain(m *testing.M) {
 type setup struct {
 	record.Options
 	Notice *struct{} `json:",omitempty"` // hides Options.Notice, a function, from JSON
+	// Unmount lists file systems that the recorder shall not find.
+	Unmount []string
 }
 
 func runRecorder(argument string) int {
 	var s setup
 	must(json.Unmarshal([]byte(argument), &s))
+	for _, dir := range s.Unmount {
+		for unix.Unmount(dir, unix.MNT_DETACH) == nil {
+		}
+	}
 	s.Options.Notice = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 	status, err := record.Record(s.Options)
 	if err != nil {
@@ -69,16 +75,21 @@ func runRecorder(argument string) int {
 // recorder returns a recorder that is yet to be started.
 func recorder(t *testing.T, o record.Options) *exec.Cmd {
 	t.Helper()
-	if o.Output == "" {
+	return setup{Options: o}.recorder(t)
+}
+
+func (s setup) recorder(t *testing.T) *exec.Cmd {
+	t.Helper()
+	if s.Output == "" {
 		t.Fatal("the test gives the recorder no output")
 	}
-	if o.SampleHz == 0 {
-		o.SampleHz = record.DefaultSampleHz
+	if s.SampleHz == 0 {
+		s.SampleHz = record.DefaultSampleHz
 	}
-	if o.BufferBytes == 0 {
-		o.BufferBytes = record.DefaultBufferBytes
+	if s.BufferBytes == 0 {
+		s.BufferBytes = record.DefaultBufferBytes
 	}
-	argument, err := json.Marshal(setup{Options: o})
+	argument, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
