@@ -1,6 +1,8 @@
 package export
 
 import (
+	"sort"
+
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
@@ -15,7 +17,7 @@ type importFrame struct {
 
 // importStacks tells what each thread was importing at a time.
 type importStacks struct {
-	threads [][]importSpan // by Thread.Index, each in order of time
+	threads [][]importSpan // by Thread.Index, each in order of time and without overlaps
 	frames  map[importFrame]*importFrame
 }
 
@@ -25,24 +27,35 @@ type importSpan struct {
 	frame      *importFrame
 }
 
-// newImportStacks takes the time from one open of a module to the thread's next as the import of the first.
-// After a thread's last open nothing tells where the import ended.
 func newImportStacks(tl *timeline.Timeline, interpreters []*python.Interpreter) *importStacks {
 	s := &importStacks{threads: make([][]importSpan, len(tl.Threads)), frames: map[importFrame]*importFrame{}}
 	for _, in := range interpreters {
-		for _, o := range in.Opens {
-			spans := s.threads[o.Thread.Index]
-			if n := len(spans); n > 0 && spans[n-1].end == forever {
-				spans[n-1].end = o.Time
-			}
-			if o.Until != nil {
-				frame := s.frame(importFrame{module: o.Module, file: o.File.Path})
-				spans = append(spans, importSpan{o.Time, forever, frame})
-			}
-			s.threads[o.Thread.Index] = spans
+		for _, m := range in.Roots {
+			s.add(m, nil)
 		}
 	}
+	for _, spans := range s.threads { // a thread has run several programs, or one has several roots
+		sort.SliceStable(spans, func(i, j int) bool { return spans[i].start < spans[j].start })
+	}
 	return s
+}
+
+// add adds the stretches of a module: its own are those between what it asked for.
+func (s *importStacks) add(m *python.Module, parent *importFrame) {
+	frame := s.frame(importFrame{parent, m.Name, m.Open.File.Path})
+	thread, at := m.Open.Thread.Index, m.Start
+	for _, child := range m.Children {
+		s.span(thread, at, child.Start, frame)
+		s.add(child, frame)
+		at = max(at, child.End)
+	}
+	s.span(thread, at, m.End, frame)
+}
+
+func (s *importStacks) span(thread int, start, end uint64, frame *importFrame) {
+	if start < end {
+		s.threads[thread] = append(s.threads[thread], importSpan{start, end, frame})
+	}
 }
 
 func (s *importStacks) frame(f importFrame) *importFrame {
@@ -68,5 +81,9 @@ func (s *importStacks) at(thread int, at uint64) (frame *importFrame, until uint
 	case spans[0].start > at:
 		return nil, spans[0].start
 	}
-	return spans[0].frame, spans[0].end
+	end := spans[0].end
+	if len(spans) > 1 {
+		end = min(end, max(spans[1].start, at+1))
+	}
+	return spans[0].frame, end
 }
