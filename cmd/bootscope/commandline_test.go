@@ -23,6 +23,7 @@ func TestOutput(t *testing.T) {
 	for _, line := range []string{
 		"--help",
 		"report --help",
+		"imports --help",
 		"export --help",
 		"view --help",
 		"dump --help",
@@ -31,6 +32,10 @@ func TestOutput(t *testing.T) {
 		"report --top 0 story.bst",
 		"report --json story.bst",
 		"report cut.bst",
+		"imports python.bst",
+		"imports --json python.bst",
+		"imports --flat --sort self python.bst",
+		"imports --format importtime --process second.py python.bst",
 		"dump story.bst",
 		"dump cut.bst",
 	} {
@@ -65,6 +70,15 @@ func TestErrors(t *testing.T) {
 		{"report a b", 2, `bootscope: one trace at a time: "b" is one too many` + "\nSee bootscope report --help.\n"},
 		{"report --top x story.bst", 2, `bootscope: invalid argument "x" for "--top"`},
 		{"report --top -1 story.bst", 2, "bootscope: --top -1: give a number of rows, or 0 for all\nSee bootscope report --help.\n"},
+		{"imports --format importtime python.bst", 2, "bootscope: --format importtime shows one interpreter, and there are 2: choose with"},
+		{"imports story.bst", 1, "bootscope: story.bst: no Python interpreter imported anything in this recording"},
+		{"imports --sort name python.bst", 2, `bootscope: --sort "name": it is self or cumulative`},
+		{"imports --min -1s python.bst", 2, "bootscope: --min -1s: give a time of 0 or more"},
+		{"imports --root / python.bst", 2, "bootscope: --root goes with --why"},
+		{"imports --format xml python.bst", 2, `bootscope: --format "xml": the formats are text, json, importtime`},
+		{"imports --process nobody python.bst", 1, "bootscope: python.bst: no such interpreter; there are "},
+		{"imports --why nothing python.bst", 1, "bootscope: no interpreter imported nothing: it may be built in or frozen"},
+		{"imports --check missing.log python.bst", 1, "bootscope: open missing.log: no such file or directory"},
 		{"export story.bst", 2, `bootscope: --format "": the formats are ` + formats + "\nSee bootscope export --help.\n"},
 		{"export story.bst --format elf", 2, `bootscope: --format "elf": the formats are ` + formats + "\nSee bootscope export --help.\n"},
 		{"dump --json story.bst", 2, "bootscope: unknown flag: --json\nSee bootscope dump --help.\n"},
@@ -98,14 +112,10 @@ func TestErrors(t *testing.T) {
 func traces(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	source := story(t)
-	var b bytes.Buffer
-	if err := tracefile.WriteBinary(&b, source); err != nil {
-		t.Fatal(err)
-	}
-	whole := b.Bytes()
+	whole := binaryOf(t, "../../testdata/story.txt")
 	files := map[string][]byte{
 		"story.bst":   whole,
+		"python.bst":  binaryOf(t, "../../tracer/python/testdata/exec.trace"),
 		"cut.bst":     whole[:len(whole)-10], // within the trailer
 		"stub.bst":    whole[:40],            // within the header
 		"empty.bst":   nil,
@@ -132,7 +142,12 @@ func future(trace []byte) []byte {
 
 func story(t *testing.T) *tracefile.Text {
 	t.Helper()
-	const file = "../../testdata/story.txt"
+	return parse(t, "../../testdata/story.txt")
+}
+
+// parse reads a trace in text form.
+func parse(t *testing.T, file string) *tracefile.Text {
+	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -143,4 +158,14 @@ func story(t *testing.T) *tracefile.Text {
 		t.Fatal(err)
 	}
 	return source
+}
+
+// binaryOf is a trace in text form as a file of the real format.
+func binaryOf(t *testing.T, file string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := tracefile.WriteBinary(&b, parse(t, file)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

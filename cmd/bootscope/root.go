@@ -43,7 +43,7 @@ by the Python file that was being imported.`,
 		RunE:                       func(*cobra.Command, []string) error { return usagef("no subcommand given") },
 	}
 	root.SetVersionTemplate("bootscope {{.Version}}\n")
-	root.AddCommand(newRecordCommand(), newCheckCommand(), newReportCommand(), newExportCommand(), newViewCommand(), newDumpCommand())
+	root.AddCommand(newRecordCommand(), newCheckCommand(), newReportCommand(), newImportsCommand(), newExportCommand(), newViewCommand(), newDumpCommand())
 	root.AddCommand(bootCommands()...)
 	for _, c := range root.Commands() {
 		work := c.RunE

@@ -85,6 +85,7 @@ func (r *run) finish(cal *Calibration, names map[*Open]string) {
 		m.total()
 	}
 	r.ImportsEnd = importsEnd(r.Roots)
+	r.FirstWait = r.firstWait()
 	r.opensUntilNext(names)
 }
 
@@ -101,6 +102,20 @@ func importsEnd(roots []*Module) (end uint64) {
 		end = max(end, m.End)
 	}
 	return end
+}
+
+func (r *run) firstWait() uint64 {
+	for _, t := range r.tracks {
+		if t.thread.TID != r.Process.PID {
+			continue
+		}
+		for i := range t.marks {
+			if m := &t.marks[i]; m.what == slept && m.long && m.time >= r.ImportsEnd {
+				return m.time
+			}
+		}
+	}
+	return 0
 }
 
 // opensUntilNext fills in what is known of opens without the tree.

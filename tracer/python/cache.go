@@ -26,3 +26,6 @@ const (
 
 // Source is the source file that was read, nil if none was.
 func (c Cache) Source() *timeline.File { return c.source }
+
+// Compiled tells whether the source was compiled, as far as opens show: a Stale one may have been checked only.
+func (c Cache) Compiled() bool { return c.State != Fresh }

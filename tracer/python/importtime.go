@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -146,4 +148,27 @@ func (e *LogEntry) wraps(name string) bool {
 		}
 	}
 	return false
+}
+
+// Error is how far the cumulative times are apart, as a share of the log's.
+func (t TimePair) Error() float64 {
+	if t.LogCumulative == 0 {
+		return 0
+	}
+	return math.Abs(float64(t.Cumulative)-float64(t.LogCumulative)) / float64(t.LogCumulative)
+}
+
+// TimeErrors sums up the errors of the imports that took some cumulative time at least by the log.
+func TimeErrors(pairs []TimePair, least uint64) (n int, median, p95 float64) {
+	var errors []float64
+	for _, t := range pairs {
+		if t.LogCumulative >= least {
+			errors = append(errors, t.Error())
+		}
+	}
+	slices.Sort(errors)
+	if n = len(errors); n == 0 {
+		return 0, 0, 0
+	}
+	return n, errors[n/2], errors[min(n*95/100, n-1)]
 }

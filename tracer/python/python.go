@@ -20,6 +20,7 @@ type Interpreter struct {
 	Process *timeline.Process
 	Exe     string // as it was known at the first open
 	Version string // such as "3.11", from the names of its bytecode; "" if not known
+	Program string // the script or module that it runs; "" if the arguments don't tell
 	Start   uint64 // of the program
 	Forked  bool   // it goes on with its parent's program: no exec
 	Opens   []*Open
@@ -28,6 +29,8 @@ type Interpreter struct {
 	Calibration    *Calibration
 	// ImportsEnd is when the imports of its start had ended, see importsEnd.
 	ImportsEnd uint64
+	// FirstWait is when its first thread then first slept for long: it waits for work. 0 if it did not.
+	FirstWait uint64
 	// WritesBytecode: it tried to write bytecode at least once.
 	WritesBytecode bool
 }
@@ -130,6 +133,7 @@ func (c *Collector) runOf(p *timeline.Process) *run {
 	if n := len(p.Execs); n > 0 {
 		r.Start = p.Execs[n-1].Time
 	}
+	r.Program = programOf(p.Argv)
 	r.python = isPython(p.Exe) || len(p.Argv) > 0 && isPython(p.Argv[0])
 	if parent := c.latest[p.Parent]; parent != nil && len(p.Execs) == 0 {
 		r.python, r.Forked = r.python || parent.python, true
