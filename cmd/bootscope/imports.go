@@ -67,7 +67,7 @@ stack; how sure that is, is printed (confidence). docs/imports.md tells more.`,
 	f.StringVar(&o.filter.Process, "process", "", "only processes of this `NAME`, or with such a script")
 	f.Uint32Var(&o.filter.PID, "pid", 0, "only the process with this `PID`")
 	f.StringVar(&o.filter.Unit, "unit", "", "only processes of this systemd `UNIT`")
-	f.StringVar(&o.sort, "sort", string(imports.ByCumulative), "`ORDER` of modules: self or cumulative")
+	f.StringVar(&o.sort, "sort", string(imports.ByCumulative), "`ORDER`: self or cumulative")
 	f.BoolVar(&o.options.Flat, "flat", false, "modules as a list, not as a tree")
 	f.DurationVar(&o.least, "min", 0, "leave out modules of less `TIME` (default 1 % of all)")
 	f.IntVar(&o.options.Top, "top", imports.DefaultTop, "`rows` of each table or tree, 0 for all")
