@@ -47,6 +47,7 @@ func (r *run) boot(ctx context.Context) error {
 	if err := r.writeInitramfs(); err != nil {
 		return err
 	}
+	defer os.Remove(r.initramfs())
 	disk := filepath.Join(r.dir, "results.tar")
 	if err := os.WriteFile(disk, nil, 0o644); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (r *run) boot(ctx context.Context) error {
 		"-accel", "tcg,thread=single", "-smp", "2", "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot",
 		"-serial", "file:"+r.serialLog(),
 		"-drive", "if=virtio,format=raw,cache=unsafe,file="+disk,
-		"-kernel", r.image.kernel, "-initrd", filepath.Join(r.dir, "initramfs"),
+		"-kernel", r.image.kernel, "-initrd", r.initramfs(),
 		// A kernel that panics or oopses ends at once, and so does QEMU.
 		"-append", "console="+m.console+" panic=-1 oops=panic mitigations=off")...)
 	start := time.Now()
@@ -81,6 +82,8 @@ func (r *run) boot(ctx context.Context) error {
 	}
 	return err
 }
+
+func (r *run) initramfs() string { return filepath.Join(r.dir, "initramfs") }
 
 func (r *run) serialLog() string { return filepath.Join(r.dir, "serial.log") }
 
@@ -119,7 +122,7 @@ func (r *run) writeInitramfs() error {
 	if err := c.close(); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.dir, "initramfs"), b.Bytes(), 0o644)
+	return os.WriteFile(r.initramfs(), b.Bytes(), 0o644)
 }
 
 func readTar(name string) (map[string][]byte, error) {

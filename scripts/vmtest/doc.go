@@ -10,6 +10,8 @@
 // and takes minutes. Packages come from the mirror that this machine's apt uses and are kept in
 // build/vm; remove that directory to get the newest ones.
 //
-//	go test -tags vmtest -v -timeout 40m ./scripts/vmtest -run TestKernels/amd64-5.10
-//	go test -tags vmtest -v ./scripts/vmtest -run TestScript/arm64-6.1 -script try.sh -add tool
+// One guest, and anything by hand in one (paths are absolute, or start in this directory):
+//
+//	go test -tags vmtest -v ./scripts/vmtest -run TestKernels/amd64-5.10
+//	go test -tags vmtest -v ./scripts/vmtest -run TestScript/arm64-6.1 -args -script /tmp/try.sh -add /tmp/tool
 package vmtest
