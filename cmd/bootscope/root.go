@@ -45,6 +45,7 @@ by the Python file that was being imported.`,
 	root.SetVersionTemplate("bootscope {{.Version}}\n")
 	root.AddCommand(newRecordCommand(), newCheckCommand(), newReportCommand(), newImportsCommand(), newExportCommand(), newViewCommand(), newDumpCommand())
 	root.AddCommand(bootCommands()...)
+	root.AddCommand(newIdleCommand(), newRestoreGovernorsCommand())
 	for _, c := range root.Commands() {
 		work := c.RunE
 		c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -34,11 +34,16 @@ type Detector interface {
 type Recording struct {
 	*timeline.Timeline
 	Interpreters []*python.Interpreter
+	Wakeups      *timeline.Wakeups // nil unless it is a recording of an idle machine
 }
 
 // detectors makes one of each kind, for a recording that begins at a time.
 var detectors = []func(start uint64) Detector{
 	func(start uint64) Detector { return newContention(start) },
+	func(uint64) Detector { return governor{} },
+	func(uint64) Detector { return timers{} },
+	func(uint64) Detector { return pairs{} },
+	func(uint64) Detector { return profilers{} },
 }
 
 // Detectors are all detectors, for one recording.

@@ -74,7 +74,7 @@ func (r *recorder) wake() { _ = r.events.Flush() }
 func (r *recorder) round(deadline time.Time) error {
 	now := time.Now()
 	r.stats.tick(now)
-	next := now.Add(r.interval)
+	next := r.nextRound(now)
 	if deadline.Before(next) && !deadline.IsZero() {
 		next = deadline
 	}
@@ -88,6 +88,9 @@ func (r *recorder) round(deadline time.Time) error {
 		return err
 	}
 	if err := r.writeSteps(); err != nil {
+		return err
+	}
+	if err := r.tellDrained(); err != nil {
 		return err
 	}
 	if now.After(r.flushAt) {
@@ -115,6 +118,28 @@ func (r *recorder) writeSteps() error {
 			return nil
 		}
 	}
+}
+
+// nextRound is when the buffers are drained next. An interval that was asked for is kept from the start on,
+// whatever wakes the recorder in between.
+func (r *recorder) nextRound(now time.Time) time.Time {
+	if r.options.Interval == 0 {
+		return now.Add(r.interval)
+	}
+	since := time.Duration(system.BootTime() - r.start)
+	return now.Add(r.interval - since%r.interval)
+}
+
+// tellDrained drains once more, without waiting: what came before that call is in the file after it.
+func (r *recorder) tellDrained() error {
+	if r.options.Drained == nil {
+		return nil
+	}
+	before := system.BootTime()
+	if err := r.drainUntil(time.Now()); err != nil {
+		return err
+	}
+	return r.options.Drained(before)
 }
 
 // writeLosses puts a mark where events were lost.

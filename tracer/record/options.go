@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
 // Options say what to record and where to.
@@ -27,6 +29,14 @@ type Options struct {
 	BufferBytes int               // of the ring buffer for everything but sched events
 	Idle        bool              // look at an idle machine: don't wake it, tell what does
 	Tool        string            // name and version of this program, for the header
+	// Interval is how often the buffers are drained, at the latest; 0: as suits the recording. In between
+	// nothing wakes the recorder.
+	Interval time.Duration
+	// Drained is called each time that they were, if it is not nil: all events before a moment are in the
+	// file by then, or given to Live.
+	Drained func(before uint64) error
+	// Live gets all that is written to the file, if it is not nil.
+	Live *tracefile.Live
 	// Notice is told, in words, what the user should know while recording.
 	Notice func(format string, args ...any)
 }

@@ -52,7 +52,9 @@ func Record(options Options) (int, error) {
 	if err := errors.Join(err, output.Commit()); err != nil {
 		return max(status, 1), fmt.Errorf("recording ended early: %w", err)
 	}
-	r.options.Notice("%s", r.summary(reason))
+	if !options.Idle { // what an idle machine does is told at once
+		r.options.Notice("%s", r.summary(reason))
+	}
 	return status, nil
 }
 
@@ -85,6 +87,10 @@ func (r *recorder) run(output io.Writer, cmd *command, stop *stopper) (string, e
 	writer, err := tracefile.NewWriter(output, header)
 	if err != nil {
 		return "", err
+	}
+	if live := r.options.Live; live != nil {
+		live.Begin(header)
+		writer.Tell(live)
 	}
 	if err := r.begin(writer); err != nil {
 		return "", err

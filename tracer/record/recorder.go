@@ -57,6 +57,9 @@ func attach(options Options) (*recorder, error) {
 	} else if options.Idle {
 		r.interval = idleInterval
 	}
+	if options.Interval > 0 {
+		r.interval = min(r.interval, options.Interval)
+	}
 	r.loader = newLoader(kernel, options)
 	r.stats.tick(time.Now())
 	r.programs, r.statuses = attachProbes(r.loader)

@@ -82,9 +82,15 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	}
 	// In a trace that was cut off, the switches go on for a while after the last fork that is there.
 	b.forksOK = b.tl.Can.Process && t != nil
+	b.tl.cgroups = b.cgroups
 	for _, s := range sinks {
 		if w, ok := s.(WakeSink); ok {
 			b.wakeSinks = append(b.wakeSinks, w)
+		}
+	}
+	for _, s := range sinks {
+		if s, ok := s.(Beginner); ok {
+			s.Begin(b.tl)
 		}
 	}
 	b.beginFrequencies()

@@ -100,3 +100,19 @@ func (b *builder) finishFrequencies() {
 		p.Times, p.Transitions = first.Frequencies, first.Transitions
 	}
 }
+
+// GovernorThread returns the thread that sets the frequencies of a policy for schedutil: "sugov:" and the
+// policy's first CPU. There is none where the driver can do it from the scheduler, and other governors use
+// the kernel's common workers.
+func (t *Timeline) GovernorThread(p *FreqPolicy) *Thread {
+	if len(p.CPUs) == 0 {
+		return nil
+	}
+	name := "sugov:" + strconv.Itoa(p.CPUs[0])
+	for _, th := range t.Threads {
+		if th.Comm == name && th.Process.Kernel {
+			return th
+		}
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"sort"
+	"strconv"
 
 	"github.com/bootscope/bootscope/tracer/event"
 )
@@ -21,6 +22,12 @@ type Wakeup struct {
 type WakeSink interface {
 	Sink
 	Wakeup(w *Wakeup)
+}
+
+// A Beginner is a Sink that wants to look at the timeline while it is built, between two events.
+type Beginner interface {
+	Sink
+	Begin(tl *Timeline)
 }
 
 // cameFrom is what is kept of a waking until it is known whether it ended a sleep.
@@ -59,6 +66,7 @@ type WakeSource struct {
 	Compat  bool
 	Count   uint64
 
+	first     uint64
 	last      uint64
 	intervals []uint32 // between wake-ups, in microseconds
 }
@@ -88,7 +96,10 @@ func (s *WakeSource) Rhythm() (period uint64, regular bool) {
 			near++
 		}
 	}
-	return uint64(median) * 1000, float64(near) >= regularShare*float64(len(sorted))
+	period = uint64(median) * 1000
+	// Many in a burst, and then a long pause, is no rhythm either.
+	steady := s.last-s.first <= 2*period*s.Count
+	return period, steady && float64(near) >= regularShare*float64(len(sorted))
 }
 
 // Wakeups is a sink that collects what wakes each thread.
@@ -104,7 +115,9 @@ func (c *Wakeups) Wakeup(w *Wakeup) {
 	}
 	s := c.source(w)
 	s.Count++
-	if s.last != 0 && len(s.intervals) < maxIntervals {
+	if s.first == 0 {
+		s.first = w.Time
+	} else if len(s.intervals) < maxIntervals {
 		s.intervals = append(s.intervals, uint32(min((w.Time-s.last)/1000, 1<<32-1)))
 	}
 	s.last = w.Time
@@ -155,4 +168,35 @@ func (t *Timeline) InterruptName(by event.Waker, number uint16) string {
 		}
 	}
 	return ""
+}
+
+// SourceName says what wakes: a timer, an interrupt, another thread.
+func (t *Timeline) SourceName(s *WakeSource) string {
+	switch {
+	case s.By == event.WakerTimer:
+		return "timer"
+	case s.By == event.WakerTimerWheel:
+		return "kernel timer"
+	case s.By != event.WakerTask:
+		name := t.InterruptName(s.By, s.Number)
+		if name == "" {
+			name = strconv.Itoa(int(s.Number))
+		}
+		return s.By.String() + " " + name
+	case s.Waker == nil:
+		return "idle CPU" // an interrupt that the probe doesn't see, such as one of another CPU
+	}
+	return s.Waker.Name()
+}
+
+// Name names a thread as ps does: with its id, in brackets if it is the kernel's.
+func (th *Thread) Name() string {
+	name := th.Comm
+	if name == "" {
+		name = "unnamed"
+	}
+	if th.Process != nil && th.Process.Kernel {
+		return "[" + name + "]"
+	}
+	return name + " " + strconv.Itoa(int(th.TID))
 }

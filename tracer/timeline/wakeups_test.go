@@ -104,12 +104,16 @@ func TestRhythm(t *testing.T) {
 	}{
 		{"too few", repeat(7, 1000), 0, false},
 		{"a clock", repeat(100, 16_667), 16_667_000, true},
-		{"a clock that somebody disturbs now and then", append(repeat(100, 16_600, 16_700), repeat(20, 900_000)...), 16_700_000, true},
+		{"a clock that somebody disturbs now and then", append(repeat(100, 16_600, 16_700), repeat(2, 900_000)...), 16_700_000, true},
+		{"bursts", append(repeat(100, 200), repeat(20, 900_000)...), 200_000, false},
 		{"two timers at once", repeat(50, 10_000, 3_000), 10_000_000, false},
 		{"at random", []uint32{10, 200, 3000, 15, 700, 90, 20_000, 5, 60, 1000}, 200_000, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := WakeSource{intervals: c.intervals}
+			s := WakeSource{intervals: c.intervals, first: 1, last: 1, Count: uint64(len(c.intervals)) + 1}
+			for _, us := range c.intervals {
+				s.last += uint64(us) * 1000
+			}
 			if period, regular := s.Rhythm(); period != c.period || regular != c.regular {
 				t.Errorf("period %d, regular %v, want %d, %v", period, regular, c.period, c.regular)
 			}

@@ -32,6 +32,7 @@ type Writer struct {
 	head  chunkHeader // of the pending events
 	cpus  []*schedBuffer
 	cols  columns
+	live  *Live // is told everything too, unless it is nil
 }
 
 // NewWriter begins a trace file. It sets the header's specs if it has none.
@@ -52,6 +53,9 @@ func NewWriter(w io.Writer, h *Header) (*Writer, error) {
 	t.write(appendPrologue(nil, t.sync))
 	return t, t.writeJSON(chunkHeaderJSON, h)
 }
+
+// Tell makes the writer give all events that it gets from now on to a live trace as well.
+func (t *Writer) Tell(live *Live) { t.live = live }
 
 // newEncoder makes the cheapest encoder: it runs on the board, beside what is being recorded.
 func newEncoder() (*zstd.Encoder, error) {
@@ -74,6 +78,9 @@ func (t *Writer) Events(raw []byte) error {
 		}
 		if err != nil {
 			return fmt.Errorf("cannot write this event: %w", err)
+		}
+		if t.live != nil {
+			t.live.event(raw[:n])
 		}
 		when := binary.LittleEndian.Uint64(raw)
 		t.head.Min, t.head.Max = min(t.head.Min, when), max(t.head.Max, when)
@@ -111,6 +118,9 @@ func (t *Writer) Sched(cpu int, words []uint64) error {
 		t.cpus = append(t.cpus, &schedBuffer{cpu: uint16(len(t.cpus))})
 	}
 	b := t.cpus[cpu]
+	if t.live != nil {
+		t.live.sched(cpu, words)
+	}
 	for len(words) > 0 && t.err == nil {
 		n := min(len(words), chunkWords-len(b.words))
 		b.words = append(b.words, words[:n]...)
