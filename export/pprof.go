@@ -14,9 +14,9 @@ import (
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
-// writePprof writes where the time of all threads went as a profile: under each unit its processes, under
-// each process what it imported. It reads the source twice: for the threads and imports that there are,
-// then to add up. Memory grows with these, not with the events.
+// writePprof writes where the time of all threads went, and for whom files were read, as a profile: under
+// each unit its processes, under each process what it imported. It reads the source twice: for the threads
+// and imports that there are, then to add up. Memory grows with these, not with the events.
 func writePprof(w io.Writer, source tracefile.Source) error {
 	opens := python.NewCollector()
 	tl, err := timeline.Build(source, opens)
@@ -42,24 +42,45 @@ func whyOff(tl *timeline.Timeline, probe event.Probe) string {
 	return fmt.Sprintf("probe %s was not there", probe)
 }
 
-// A pprofType is a type of sample. The last is the sum of the others.
+// A pprofType is a type of sample.
 type pprofType struct {
-	name  string
-	state timeline.State
+	name, unit string
+	known      func(can *timeline.Abilities) bool // else it is left out
+	value      func(sum *pprofSum) uint64
 }
 
 var pprofTypes = []pprofType{
-	{"cpu", timeline.Running},
-	{"runnable", timeline.Runnable},
-	{"io_wait", timeline.IOWait},
-	{"blocked", timeline.Blocked},
-	{"sleep", timeline.Sleeping},
+	timeType("cpu", timeline.Running),
+	timeType("runnable", timeline.Runnable),
+	timeType("io_wait", timeline.IOWait),
+	timeType("blocked", timeline.Blocked), // holds the I/O as well if that can't be told
+	timeType("sleep", timeline.Sleeping),
+	{"wall", "nanoseconds", hasSched, func(sum *pprofSum) (wall uint64) {
+		for _, state := range []timeline.State{
+			timeline.Running, timeline.Runnable, timeline.IOWait, timeline.Blocked, timeline.Sleeping,
+		} {
+			wall += sum.times[state]
+		}
+		return wall
+	}},
+	{"read_bytes", "bytes", hasReads, func(sum *pprofSum) uint64 { return sum.reads.Bytes }},
+	{"reread_bytes", "bytes", hasReads, func(sum *pprofSum) uint64 { return sum.reads.Again }},
 }
 
-// pprofTypesOf leaves out what can't be told: blocked then holds the I/O as well.
+func hasSched(can *timeline.Abilities) bool { return can.Sched }
+func hasReads(can *timeline.Abilities) bool { return can.Reads }
+
+func timeType(name string, state timeline.State) pprofType {
+	known := hasSched
+	if state == timeline.IOWait {
+		known = func(can *timeline.Abilities) bool { return can.IOWait }
+	}
+	return pprofType{name, "nanoseconds", known, func(sum *pprofSum) uint64 { return sum.times[state] }}
+}
+
 func pprofTypesOf(tl *timeline.Timeline) (types []pprofType) {
 	for _, t := range pprofTypes {
-		if t.state != timeline.IOWait || tl.Can.IOWait {
+		if t.known(&tl.Can) {
 			types = append(types, t)
 		}
 	}
@@ -80,23 +101,25 @@ func pprofProfile(tl *timeline.Timeline, sums *pprofSums) *profile.Profile {
 		p.TimeNanos = int64(c.Realtime + tl.Start - c.Boot)
 	}
 	for _, t := range types {
-		p.SampleType = append(p.SampleType, &profile.ValueType{Type: t.name, Unit: "nanoseconds"})
+		p.SampleType = append(p.SampleType, &profile.ValueType{Type: t.name, Unit: t.unit})
 	}
-	p.SampleType = append(p.SampleType, &profile.ValueType{Type: "wall", Unit: "nanoseconds"})
 	frames := newPprofFrames(p, h.Machine)
 	for _, key := range sums.keys {
-		values := make([]int64, 0, len(types)+1)
-		wall := int64(0)
+		s, empty := &profile.Sample{}, true
 		for _, t := range types {
-			ns := int64(sums.times[key][t.state])
-			values, wall = append(values, ns), wall+ns
+			value := int64(t.value(sums.sums[key]))
+			s.Value, empty = append(s.Value, value), empty && value == 0
 		}
-		if wall == 0 {
+		if empty {
 			continue
 		}
-		th := tl.Threads[key.thread]
-		s := &profile.Sample{Location: frames.stack(th.Process, key.importing), Value: append(values, wall)}
-		label(s, th, key.khz)
+		if key.thread == noThread {
+			s.Location = frames.nobody()
+		} else {
+			th := tl.Threads[key.thread]
+			s.Location = frames.stack(th.Process, key.importing)
+			label(s, th, key.khz)
+		}
 		p.Sample = append(p.Sample, s)
 	}
 	return p

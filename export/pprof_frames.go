@@ -42,6 +42,11 @@ func (f *pprofFrames) stack(p *timeline.Process, importing *importFrame) (stack 
 		f.location(pprofFrame{name: unitFrame(p)}))
 }
 
+// nobody is the stack of what no thread is known for.
+func (f *pprofFrames) nobody() []*profile.Location {
+	return []*profile.Location{f.location(pprofFrame{name: "(not known)"})}
+}
+
 func (f *pprofFrames) location(frame pprofFrame) *profile.Location {
 	if l := f.locations[frame]; l != nil {
 		return l

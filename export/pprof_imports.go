@@ -17,7 +17,7 @@ type importFrame struct {
 
 // importStacks tells what each thread was importing at a time.
 type importStacks struct {
-	threads [][]importSpan // by Thread.Index, each in order of time and without overlaps
+	threads [][]importSpan // by Thread.Index, each in order of time
 	frames  map[importFrame]*importFrame
 }
 
@@ -67,23 +67,16 @@ func (s *importStacks) frame(f importFrame) *importFrame {
 	return known
 }
 
-// at returns what a thread imports at a time, nil for nothing, and until when that holds. A thread's times
-// don't go back, so what is over is dropped.
+// at returns what a thread imports at a time, nil for nothing, and until when that holds.
 func (s *importStacks) at(thread int, at uint64) (frame *importFrame, until uint64) {
 	spans := s.threads[thread]
-	for len(spans) > 0 && spans[0].end <= at {
-		spans = spans[1:]
+	next := sort.Search(len(spans), func(i int) bool { return spans[i].start > at })
+	until = forever
+	if next < len(spans) {
+		until = spans[next].start
 	}
-	s.threads[thread] = spans
-	switch {
-	case len(spans) == 0:
-		return nil, forever
-	case spans[0].start > at:
-		return nil, spans[0].start
+	if next > 0 && spans[next-1].end > at {
+		return spans[next-1].frame, min(until, spans[next-1].end)
 	}
-	end := spans[0].end
-	if len(spans) > 1 {
-		end = min(end, max(spans[1].start, at+1))
-	}
-	return spans[0].frame, end
+	return nil, until
 }

@@ -6,9 +6,18 @@ import (
 
 // pprofKey is what time is added up by.
 type pprofKey struct {
-	thread    int          // Thread.Index
+	thread    int          // Thread.Index, or noThread
 	importing *importFrame // nil if nothing
 	khz       uint32       // of the CPU; 0 if it isn't known, or the thread didn't run
+}
+
+// noThread is who reads if that isn't known any more.
+const noThread = -1
+
+// pprofSum is what is added up.
+type pprofSum struct {
+	times timeline.Times
+	reads timeline.Reads
 }
 
 // pprofSums is a sink that adds up.
@@ -16,7 +25,7 @@ type pprofSums struct {
 	timeline.Discard
 	imports     *importStacks
 	frequencies map[int][]frequencyFrom // by CPU
-	times       map[pprofKey]*timeline.Times
+	sums        map[pprofKey]*pprofSum
 	keys        []pprofKey // in order of appearance
 }
 
@@ -28,7 +37,7 @@ type frequencyFrom struct {
 
 func newPprofSums(imports *importStacks) *pprofSums {
 	return &pprofSums{
-		imports: imports, frequencies: map[int][]frequencyFrom{}, times: map[pprofKey]*timeline.Times{},
+		imports: imports, frequencies: map[int][]frequencyFrom{}, sums: map[pprofKey]*pprofSum{},
 	}
 }
 
@@ -49,15 +58,31 @@ func (x *pprofSums) Interval(iv *timeline.Interval) {
 		}
 		importing, until := x.imports.at(key.thread, at)
 		key.importing, end = importing, min(end, until)
-		sum := x.times[key]
-		if sum == nil {
-			sum = &timeline.Times{}
-			x.times[key] = sum
-			x.keys = append(x.keys, key)
-		}
-		sum[iv.State] += end - at
+		x.sum(key).times[iv.State] += end - at
 		at = end
 	}
+}
+
+// Read implements timeline.Sink. It counts for what the thread imported when the first page came.
+func (x *pprofSums) Read(r *timeline.Read) {
+	key := pprofKey{thread: noThread}
+	if r.Thread != nil {
+		key.thread = r.Thread.Index
+		key.importing, _ = x.imports.at(key.thread, r.Start)
+	}
+	sum := x.sum(key)
+	sum.reads.Bytes += r.Bytes
+	sum.reads.Again += r.Again
+}
+
+func (x *pprofSums) sum(key pprofKey) *pprofSum {
+	sum := x.sums[key]
+	if sum == nil {
+		sum = &pprofSum{}
+		x.sums[key] = sum
+		x.keys = append(x.keys, key)
+	}
+	return sum
 }
 
 // frequency returns a CPU's frequency at a time and until when it holds. A CPU's times don't go back, so

@@ -44,8 +44,18 @@ func traceFile(t testing.TB, name string) *tracefile.Text {
 }
 
 func TestPprofGolden(t *testing.T) {
-	compareGolden(t, "export_story_format_pprof.golden", pprofOf(t, story(t)).String())
-	compareGolden(t, "export_pprof-boot_format_pprof.golden", pprofOf(t, traceFile(t, "testdata/pprof-boot.txt")).String())
+	compareGolden(t, "export_story_format_pprof.golden", describe(pprofOf(t, story(t))))
+	boot := pprofOf(t, traceFile(t, "testdata/pprof-boot.txt"))
+	if boot.TimeNanos != 1_700_000_000e9 || boot.DurationNanos != 2e9 || boot.DefaultSampleType != "cpu" {
+		t.Errorf("begins at %d, lasts %d ns, shows %s", boot.TimeNanos, boot.DurationNanos, boot.DefaultSampleType)
+	}
+	compareGolden(t, "export_pprof-boot_format_pprof.golden", describe(boot))
+}
+
+// describe lists a profile, without its time, which depends on the time zone here.
+func describe(p *profile.Profile) string {
+	p.TimeNanos = 0
+	return p.String()
 }
 
 // TestPprofTotals compares the times of each thread id with the timeline's, to the nanosecond.
@@ -76,14 +86,15 @@ func pprofTimes(p *profile.Profile) string {
 	for _, s := range p.Sample {
 		wall := int64(0)
 		for i, kind := range p.SampleType {
-			if kind.Type == "wall" {
+			switch {
+			case kind.Type == "wall":
 				if s.Value[i] != wall {
 					return fmt.Sprintf("wall is %d, the others sum up to %d", s.Value[i], wall)
 				}
-				continue
+			case kind.Unit == "nanoseconds" && s.Value[i] != 0:
+				wall += s.Value[i]
+				times[fmt.Sprintf("%d/%d %s", s.NumLabel["pid"][0], s.NumLabel["tid"][0], kind.Type)] += s.Value[i]
 			}
-			wall += s.Value[i]
-			times[fmt.Sprintf("%d/%d %s", s.NumLabel["pid"][0], s.NumLabel["tid"][0], kind.Type)] += s.Value[i]
 		}
 	}
 	return listTimes(times)
@@ -128,24 +139,50 @@ func TestPprofNames(t *testing.T) {
 	}
 }
 
-// TestPprofIOWait: what a recording can't tell is absent.
-func TestPprofIOWait(t *testing.T) {
-	const text = `header {"start_ns":1000000000,"probes":[{"name":"sched","status":"on","via":"%s"}]}
+// TestPprofReads compares the bytes with the timeline's, also those of a thread that nothing is known of.
+func TestPprofReads(t *testing.T) {
+	source := traceFile(t, "testdata/pprof-boot.txt")
+	tl, err := timeline.Build(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want timeline.Reads
+	for _, f := range tl.Files {
+		want.Bytes += f.Reads.Bytes
+		want.Again += f.Reads.Again
+	}
+	got := map[string]int64{}
+	p := pprofOf(t, source)
+	for _, s := range p.Sample {
+		for i, kind := range p.SampleType {
+			got[kind.Type] += s.Value[i]
+		}
+	}
+	if got["read_bytes"] != int64(want.Bytes) || got["reread_bytes"] != int64(want.Again) || want.Bytes != 9<<12 || want.Again != 2<<12 {
+		t.Errorf("%d bytes read, %d of them again; want %d and %d", got["read_bytes"], got["reread_bytes"], want.Bytes, want.Again)
+	}
+}
+
+// TestPprofTypes: what a recording can't tell is absent.
+func TestPprofTypes(t *testing.T) {
+	const text = `header {"start_ns":1000000000,"probes":[{"name":"sched","status":"on","via":"%s"}%s]}
 1.1 [000] 1 switch next=0 state=blocked
 1.2 [000] 0 waking target=1
 1.3 [000] ?/0 switch next=1
 trailer {"end_ns":2000000000}
 `
-	for via, want := range map[string]string{
-		"tp_btf":                  "cpu runnable io_wait blocked sleep wall",
-		"tracepoint/sched_switch": "cpu runnable blocked sleep wall",
+	const read = `,{"name":"read","status":"on"}`
+	for _, tt := range []struct{ via, other, want string }{
+		{"tp_btf", "", "cpu runnable io_wait blocked sleep wall"},
+		{"tp_btf", read, "cpu runnable io_wait blocked sleep wall read_bytes reread_bytes"},
+		{"tracepoint/sched_switch", "", "cpu runnable blocked sleep wall"},
 	} {
 		var types []string
-		for _, kind := range pprofOf(t, parse(t, via, fmt.Sprintf(text, via))).SampleType {
+		for _, kind := range pprofOf(t, parse(t, tt.via, fmt.Sprintf(text, tt.via, tt.other))).SampleType {
 			types = append(types, kind.Type)
 		}
-		if got := strings.Join(types, " "); got != want {
-			t.Errorf("via %s the types are %s, want %s", via, got, want)
+		if got := strings.Join(types, " "); got != tt.want {
+			t.Errorf("via %s%s the types are %s, want %s", tt.via, tt.other, got, tt.want)
 		}
 	}
 }

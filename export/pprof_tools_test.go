@@ -39,6 +39,7 @@ func TestPprofTools(t *testing.T) {
 			`490ms +19\.62%  shop\n`, `200ms .*  shop\.views`, `kworker/0:1`}},
 		{"I/O", []string{"-top", "-sample_index=io_wait", "-unit=ms"}, []string{`Total samples = 100ms`, ` 0 +0% +100% +100ms +100%  shop\n`}},
 		{"runnable", []string{"-top", "-sample_index=runnable", "-unit=ms", "-focus=web"}, []string{`50ms .*  shop\n`}},
+		{"reads", []string{"-top", "-sample_index=reread_bytes", "-unit=kb"}, []string{`8kB +100% +100% +8kB +100%  shop\.models`}},
 		{"tree", []string{"-tree", "-unit=ms"}, []string{
 			`100% \| +web\.service\n.* +python3 web.py\n`, `python3 web.py\n +[0-9.]+ms +[0-9.]+% \|   shop`}},
 		{"tags", []string{"-tags", "-unit=ms"}, []string{`cpu_frequency:`, `600ms .*: 1800 MHz`, `unit: Total`, `light\.service`}},
