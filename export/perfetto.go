@@ -94,6 +94,7 @@ func (x *perfettoExport) event(e event.Event) {
 	before, after := at < x.tl.Start, at > x.tl.End
 	switch e := e.(type) {
 	case *event.Task:
+		x.sched.introduce(e)
 		x.task(e)
 	case *event.Lost:
 		x.lost(e)
@@ -132,6 +133,9 @@ func (x *perfettoExport) announce(tid uint32, at uint64) *timeline.Thread {
 	return th
 }
 
+// accessMode is O_ACCMODE of open(2): 0 is to read only.
+const accessMode = 3
+
 // Open implements timeline.Sink.
 func (x *perfettoExport) Open(o *timeline.Open) {
 	name := "open " + baseName(o.Path)
@@ -144,7 +148,7 @@ func (x *perfettoExport) Open(o *timeline.Open) {
 	} else {
 		a.number("fd", int64(o.Result))
 	}
-	a.hex("flags", uint64(o.Flags))
+	a.flag("for_writing", o.Flags&accessMode != 0)
 	x.w.instant(x.track(o.Thread, o.Time), o.Time, "open", name, a)
 }
 

@@ -1,6 +1,9 @@
 package export
 
-import pb "github.com/bootscope/bootscope/export/perfettopb"
+import (
+	pb "github.com/bootscope/bootscope/export/perfettopb"
+	"github.com/bootscope/bootscope/tracer/event"
+)
 
 // maxBundle is how many events a bundle holds: enough that its table of names costs nothing beside them.
 const maxBundle = 2048
@@ -124,4 +127,27 @@ func (b *perfettoBundle) reset() {
 	} {
 		column.Reset()
 	}
+}
+
+// The states as the kernel's tracer writes them from Linux 4.14 on (TASK_REPORT in
+// include/linux/sched.h, and TASK_REPORT_IDLE and TASK_REPORT_MAX above it).
+var perfettoStates = [...]int64{
+	event.StatePreempted: 0x100,
+	event.StateYielded:   0x00,
+	event.StateSleeping:  0x01,
+	event.StateBlocked:   0x02,
+	event.StateIoWait:    0x02,
+	event.StateStopped:   0x04,
+	event.StateDead:      0x10,
+	event.StateIdle:      0x80,
+}
+
+// unknownState stands for a state of a later version. No kernel writes it, so it is shown as unknown.
+const unknownState = 0x200
+
+func perfettoState(s event.TaskState) int64 {
+	if int(s) < len(perfettoStates) {
+		return perfettoStates[s]
+	}
+	return unknownState
 }

@@ -1,6 +1,8 @@
 package export
 
 import (
+	"sort"
+
 	pb "github.com/bootscope/bootscope/export/perfettopb"
 	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/timeline"
@@ -15,7 +17,7 @@ func (x *perfettoExport) life(unit perfettoTrack, p *timeline.Process) {
 	if name == "" {
 		name = "?"
 	}
-	x.describe(t, unit, name, "", 0, 0)
+	x.describe(t, trackDescription{parent: unit, name: name})
 	a := x.w.args()
 	x.describeProcess(a, p)
 	x.w.begin(t, x.within(p.Start), "process", processName(p), a)
@@ -136,4 +138,25 @@ func (x *perfettoExport) unannounced() {
 		x.thread(th)
 		x.w.write(x.within(th.Start), pb.PacketProcessTree, &x.message)
 	}
+}
+
+// lifeTable finds the thread that had an id at a moment: ids are used again.
+type lifeTable map[uint32][]*timeline.Thread
+
+func newLifeTable(tl *timeline.Timeline) lifeTable {
+	t := lifeTable{}
+	for _, th := range tl.Threads {
+		t[th.TID] = append(t[th.TID], th)
+	}
+	return t
+}
+
+// find returns the latest thread with the id that had begun by then, or the first of all.
+func (t lifeTable) find(tid uint32, at uint64) *timeline.Thread {
+	lives := t[tid]
+	if len(lives) == 0 {
+		return nil
+	}
+	begun := sort.Search(len(lives), func(i int) bool { return lives[i].Start > at })
+	return lives[max(begun, 1)-1]
 }

@@ -48,7 +48,7 @@ func (x *perfettoExport) clocks(readings ...clockReading) {
 
 // beginRecording begins the recording's own slice and says what was recorded.
 func (x *perfettoExport) beginRecording() {
-	x.describe(recordingTrack, rootTrack, "Recording", "What was recorded, on what machine.", 1, 0)
+	x.describe(recordingTrack, trackDescription{name: "Recording", help: "What was recorded, on what machine.", rank: 1})
 	h := x.tl.Header
 	a := x.w.args()
 	a.text("tool", h.Tool)
@@ -90,7 +90,9 @@ func (x *perfettoExport) within(at uint64) uint64 { return min(max(at, x.tl.Star
 func (x *perfettoExport) lost(e *event.Lost) {
 	if !x.losses {
 		x.losses = true
-		x.describe(lossTrack, rootTrack, "Lost events", "Where events are missing, at the time of the last one before.", 2, 0)
+		x.describe(lossTrack, trackDescription{
+			name: "Lost events", help: "Where events are missing, at the time of the last one before.", rank: 2,
+		})
 	}
 	if event.Probe(e.Probe) == event.ProbeSched {
 		x.sched.lose(e)
@@ -110,7 +112,7 @@ func (x *perfettoExport) findings(list []findings.Finding) {
 	if len(list) == 0 {
 		return
 	}
-	x.describe(findingTrack, rootTrack, "Findings", "What to fix, with the most that it can save.", 3, 0)
+	x.describe(findingTrack, trackDescription{name: "Findings", help: "What to fix, with the most that it can save.", rank: 3})
 	for _, f := range list {
 		a := x.w.args()
 		a.text("id", f.ID)

@@ -2,7 +2,6 @@ package export
 
 import (
 	"fmt"
-	"sort"
 
 	pb "github.com/bootscope/bootscope/export/perfettopb"
 	"github.com/bootscope/bootscope/tracer/event"
@@ -29,6 +28,7 @@ type perfettoSched struct {
 // perfettoTask is what is known of an id now.
 type perfettoTask struct {
 	comm string
+	told bool  // an event told the name
 	cpu  int32 // where it ran last, -1 if not known
 }
 
@@ -36,6 +36,15 @@ type perfettoCPU struct {
 	perfettoBundle
 	known   bool
 	current uint32 // who runs, if known
+	idle    string // name of its idle task
+}
+
+// name returns the name of a task that runs there, or is woken from there.
+func (c *perfettoCPU) name(tid uint32, t *perfettoTask) string {
+	if tid == 0 {
+		return c.idle
+	}
+	return t.comm
 }
 
 func newPerfettoSched(w *perfettoWriter, tl *timeline.Timeline) *perfettoSched {
@@ -60,7 +69,10 @@ func (s *perfettoSched) cpu(id int) *perfettoCPU {
 		s.cpus = append(s.cpus, nil)
 	}
 	if s.cpus[id] == nil {
-		s.cpus[id] = &perfettoCPU{perfettoBundle: perfettoBundle{cpu: id, numbers: map[string]uint64{}}}
+		s.cpus[id] = &perfettoCPU{
+			perfettoBundle: perfettoBundle{cpu: id, numbers: map[string]uint64{}},
+			idle:           fmt.Sprintf("swapper/%d", id),
+		}
 	}
 	return s.cpus[id]
 }
@@ -85,41 +97,10 @@ func (s *perfettoSched) task(tid uint32) *perfettoTask {
 	return t
 }
 
-// name returns the name of who runs on a CPU next; the idle task has one for each CPU.
-func (s *perfettoSched) name(t *perfettoTask, tid uint32, c *perfettoCPU) string {
-	if tid == 0 {
-		return fmt.Sprintf("swapper/%d", c.cpu)
-	}
-	return t.comm
-}
-
-// The states as the kernel's tracer writes them from Linux 4.14 on (TASK_REPORT in
-// include/linux/sched.h, and TASK_REPORT_IDLE and TASK_REPORT_MAX above it).
-var perfettoStates = [...]int64{
-	event.StatePreempted: 0x100,
-	event.StateYielded:   0x00,
-	event.StateSleeping:  0x01,
-	event.StateBlocked:   0x02,
-	event.StateIoWait:    0x02,
-	event.StateStopped:   0x04,
-	event.StateDead:      0x10,
-	event.StateIdle:      0x80,
-}
-
-// unknownState stands for a state of a later version. No kernel writes it, so it is shown as unknown.
-const unknownState = 0x200
-
-func perfettoState(s event.TaskState) int64 {
-	if int(s) < len(perfettoStates) {
-		return perfettoStates[s]
-	}
-	return unknownState
-}
-
 func (s *perfettoSched) onSwitch(e *event.Switch) {
 	c := s.cpu(int(e.CPU))
 	next := s.task(e.Next)
-	name := s.name(next, e.Next, c)
+	name := c.name(e.Next, next)
 	state := perfettoState(event.TaskState(e.State))
 	if c.known && c.current == e.TID {
 		c.addSwitch(e.Time, state, e.Next, name)
@@ -135,7 +116,7 @@ func (s *perfettoSched) onSwitch(e *event.Switch) {
 func (s *perfettoSched) longSwitch(c *perfettoCPU, e *event.Switch, state int64, name string) {
 	b := &s.body
 	b.Reset()
-	b.String(pb.SwitchPrevComm, s.name(s.task(e.TID), e.TID, c))
+	b.String(pb.SwitchPrevComm, c.name(e.TID, s.task(e.TID)))
 	b.Int(pb.SwitchPrevPID, int64(int32(e.TID)))
 	b.Int(pb.SwitchPrevPriority, unknownPriority)
 	b.Int(pb.SwitchPrevState, state)
@@ -184,7 +165,7 @@ func (s *perfettoSched) free(c *perfettoCPU, e *event.Switch, tid uint32) {
 func (s *perfettoSched) onWaking(e *event.Waking) {
 	c := s.cpu(int(e.CPU))
 	t := s.task(e.Target)
-	name := s.name(t, e.Target, c)
+	name := c.name(e.Target, t)
 	if c.known && c.current == e.TID {
 		c.addWaking(e.Time, e.Target, t.cpu, name, interruptFlags(event.Waker(e.By)))
 	} else {
@@ -213,13 +194,21 @@ func interruptFlags(by event.Waker) uint64 {
 
 // inherit gives a new task its parent's name.
 func (s *perfettoSched) inherit(e *event.Fork) {
-	s.tasks[e.ChildTID] = &perfettoTask{comm: s.task(e.TID).comm, cpu: -1}
+	parent := s.task(e.TID)
+	s.tasks[e.ChildTID] = &perfettoTask{comm: parent.comm, told: parent.told, cpu: -1}
+}
+
+// introduce takes the name that /proc had for a task, if nothing else told it.
+func (s *perfettoSched) introduce(e *event.Task) {
+	if t, comm := s.task(e.TID), event.Comm(e.Comm); !t.told && comm != "" {
+		t.comm, t.told = comm, true
+	}
 }
 
 // rename gives a task its new name.
 func (s *perfettoSched) rename(e *event.Rename) *perfettoTask {
 	t := s.task(e.Target)
-	t.comm = event.Comm(e.Comm)
+	t.comm, t.told = event.Comm(e.Comm), true
 	return t
 }
 
@@ -287,25 +276,4 @@ func (s *perfettoSched) finish() {
 			c.write(s.w)
 		}
 	}
-}
-
-// lifeTable finds the thread that had an id at a moment: ids are used again.
-type lifeTable map[uint32][]*timeline.Thread
-
-func newLifeTable(tl *timeline.Timeline) lifeTable {
-	t := lifeTable{}
-	for _, th := range tl.Threads {
-		t[th.TID] = append(t[th.TID], th)
-	}
-	return t
-}
-
-// find returns the latest thread with the id that had begun by then, or the first of all.
-func (t lifeTable) find(tid uint32, at uint64) *timeline.Thread {
-	lives := t[tid]
-	if len(lives) == 0 {
-		return nil
-	}
-	begun := sort.Search(len(lives), func(i int) bool { return lives[i].Start > at })
-	return lives[max(begun, 1)-1]
 }

@@ -29,21 +29,30 @@ const (
 // numbered returns a track of those of which there are many. Small numbers take few bytes.
 func numbered(kind, n int) perfettoTrack { return firstTrack + perfettoTrack(n*trackKinds+kind) }
 
-// describe says what a track is called, and of which it is a part. The ranks order those of one parent.
-func (x *perfettoExport) describe(t, parent perfettoTrack, name, description string, rank, children int) {
+// trackDescription is what a viewer gets to know of a track.
+type trackDescription struct {
+	parent   perfettoTrack // that it is a part of
+	name     string
+	help     string
+	rank     int // among the parts of its parent, if those are in explicit order
+	children uint64
+}
+
+// describe says what a track is.
+func (x *perfettoExport) describe(t perfettoTrack, d trackDescription) {
 	m := &x.message
 	m.Reset()
 	m.Uint(pb.TrackUUID, uint64(t))
-	if parent != rootTrack {
-		m.Uint(pb.TrackParent, uint64(parent))
+	if d.parent != rootTrack {
+		m.Uint(pb.TrackParent, uint64(d.parent))
 	}
-	m.String(pb.TrackName, name)
-	if description != "" {
-		m.String(pb.TrackDescription, description)
+	m.String(pb.TrackName, d.name)
+	if d.help != "" {
+		m.String(pb.TrackDescription, d.help)
 	}
-	m.Int(pb.TrackRank, int64(rank))
-	if children != 0 {
-		m.Uint(pb.TrackChildOrdering, uint64(children))
+	m.Int(pb.TrackRank, int64(d.rank))
+	if d.children != 0 {
+		m.Uint(pb.TrackChildOrdering, d.children)
 	}
 	x.w.write(x.tl.Start, pb.PacketTrackDescriptor, m)
 }
@@ -125,11 +134,13 @@ func (x *perfettoExport) unitsByTime() []*timeline.Unit {
 // along.
 func (x *perfettoExport) units() {
 	x.orderProcesses()
-	x.describe(unitsTrack, rootTrack, "Units", "The processes of each systemd unit, and when they lived.", 4, pb.ChildrenExplicit)
+	x.describe(unitsTrack, trackDescription{
+		name: "Units", help: "The processes of each systemd unit, and when they lived.", rank: 4, children: pb.ChildrenExplicit,
+	})
 	var rest []*timeline.Process
-	for i, p := range x.tl.Processes {
+	for _, p := range x.tl.Processes {
 		if p.Unit == nil && !p.Kernel {
-			rest = append(rest, x.tl.Processes[i])
+			rest = append(rest, p)
 		}
 	}
 	units := x.unitsByTime()
@@ -143,7 +154,7 @@ func (x *perfettoExport) units() {
 
 func (x *perfettoExport) unit(rank int, name string, processes []*timeline.Process) {
 	t := numbered(unitTracks, rank)
-	x.describe(t, unitsTrack, name, "", rank, pb.ChildrenChronological)
+	x.describe(t, trackDescription{parent: unitsTrack, name: name, rank: rank, children: pb.ChildrenChronological})
 	for _, p := range processes {
 		if !p.Kernel {
 			x.life(t, p)

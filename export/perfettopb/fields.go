@@ -1,6 +1,6 @@
 package perfettopb
 
-// Trace is a file: nothing but packets.
+// TracePacket is all that a Trace, which is a file, has: packets.
 const TracePacket Field = 1
 
 // TracePacket: its content is one of several, so most packets have one of these fields only.

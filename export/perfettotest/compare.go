@@ -150,6 +150,10 @@ func (c *comparison) event(e event.Event) {
 			return
 		}
 		c.renames = append(c.renames, Rename{e.Time, int64(e.Target), old, c.nameOf(e.Target, 0)})
+	case *event.Task:
+		if _, told := c.names[e.TID]; !told && event.Comm(e.Comm) != "" {
+			c.names[e.TID] = event.Comm(e.Comm)
+		}
 	case *event.Cpufreq:
 		c.frequency(int(e.TargetCPU), c.within(at), int64(e.Frequency))
 	case *event.Clock:

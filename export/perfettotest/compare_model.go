@@ -14,80 +14,66 @@ import (
 // events compares what comes from single events of the recording.
 func (c *comparison) events() {
 	got := c.got
-	sortByTime(got.Switches, func(s Switch) (uint64, int) { return s.Time, s.CPU })
-	sortByTime(c.switches, func(s Switch) (uint64, int) { return s.Time, s.CPU })
-	for i := range got.Switches {
-		got.Switches[i].compact = false
-		if i < len(c.switches) && c.switches[i].Name == anyName {
-			got.Switches[i].Name = anyName
-		}
+	match(c, "switch", got.Switches, c.switches, func(s *Switch) (uint64, int, *string) { return s.Time, s.CPU, &s.Name })
+	wakings := slices.Clone(got.Wakings)
+	for i := range wakings { // what the recording doesn't have as such
+		wakings[i].TargetCPU, wakings[i].Flags = 0, 0
 	}
-	same(c, "switch", got.Switches, c.switches)
-	sortByTime(got.Wakings, func(w Waking) (uint64, int) { return w.Time, w.CPU })
-	sortByTime(c.wakings, func(w Waking) (uint64, int) { return w.Time, w.CPU })
-	for i := range got.Wakings {
-		got.Wakings[i].compact, got.Wakings[i].TargetCPU, got.Wakings[i].Flags = false, 0, 0
-		if i < len(c.wakings) && c.wakings[i].Name == anyName {
-			got.Wakings[i].Name = anyName
-		}
-	}
-	same(c, "waking", got.Wakings, c.wakings)
-	sortByTime(got.Renames, func(r Rename) (uint64, int) { return r.Time, int(r.Task) })
-	for i := range got.Renames {
-		if i < len(c.renames) && c.renames[i].Old == anyName {
-			got.Renames[i].Old = anyName
-		}
-	}
-	sortByTime(c.renames, func(r Rename) (uint64, int) { return r.Time, int(r.Task) })
-	same(c, "rename", got.Renames, c.renames)
-	sortByTime(got.NewTasks, func(n NewTask) (uint64, int) { return n.Time, int(n.Child) })
-	for i := range got.NewTasks {
-		if i < len(c.tasks) && c.tasks[i].Name == anyName {
-			got.NewTasks[i].Name = anyName
-		}
-	}
-	sortByTime(c.tasks, func(n NewTask) (uint64, int) { return n.Time, int(n.Child) })
-	same(c, "new task", got.NewTasks, c.tasks)
-	sortByTime(got.Blocked, func(b Blocked) (uint64, int) { return b.Time, int(b.Task) })
-	sortByTime(c.blocked, func(b Blocked) (uint64, int) { return b.Time, int(b.Task) })
-	same(c, "blocked reason", got.Blocked, c.blocked)
-	sortByTime(got.Frequencies, func(f Frequency) (uint64, int) { return f.Time, f.CPU })
-	sortByTime(c.freqs, func(f Frequency) (uint64, int) { return f.Time, f.CPU })
-	same(c, "frequency", got.Frequencies, c.freqs)
+	match(c, "waking", wakings, c.wakings, func(w *Waking) (uint64, int, *string) { return w.Time, w.CPU, &w.Name })
+	match(c, "rename", got.Renames, c.renames, func(r *Rename) (uint64, int, *string) { return r.Time, int(r.Task), &r.Old })
+	match(c, "new task", got.NewTasks, c.tasks, func(n *NewTask) (uint64, int, *string) { return n.Time, int(n.Child), &n.Name })
+	match(c, "blocked reason", got.Blocked, c.blocked, func(b *Blocked) (uint64, int, *string) { return b.Time, int(b.Task), nil })
+	match(c, "frequency", got.Frequencies, c.freqs, func(f *Frequency) (uint64, int, *string) { return f.Time, f.CPU, nil })
 	if len(got.Clocks) != len(c.clocks)+1 || !slices.EqualFunc(got.Clocks[1:], c.clocks, maps.Equal) {
 		c.differ("clocks: got %v, want %v after the first", got.Clocks, c.clocks)
 	}
 	if len(got.LostOn) != c.lostOn {
 		c.differ("%d bundles after a loss, want %d", len(got.LostOn), c.lostOn)
 	}
-	same(c, "open", c.moments("open", func(e *Event) string { return fmt.Sprint(e.Args["path"]) }), c.opens)
-	same(c, "fault", c.moments("fault", func(e *Event) string { return fmt.Sprintf("%v %v", e.Args["address"], e.Args["ip"]) }), c.faults)
-	same(c, "loss", c.moments("loss", func(e *Event) string { return fmt.Sprintf("%v %v", e.Args["reason"], e.Args["count"]) }), c.losses)
+	same(c, "open", c.moments("open", "path"), c.opens)
+	same(c, "fault", c.moments("fault", "address", "ip"), c.faults)
+	same(c, "loss", c.moments("loss", "reason", "count"), c.losses)
 }
 
-// sortByTime orders what has the same time by its CPU or task: readers don't care which comes first.
-func sortByTime[T any](list []T, key func(T) (uint64, int)) {
-	slices.SortStableFunc(list, func(a, b T) int {
-		at, ai := key(a)
-		bt, bi := key(b)
-		return cmp.Or(cmp.Compare(at, bt), cmp.Compare(ai, bi))
-	})
+// match compares two lists in order of time; what has the same time is in order of its CPU or task, since
+// readers don't care which comes first. A name that the recording doesn't tell may be any.
+func match[T comparable](c *comparison, what string, got, want []T, key func(*T) (uint64, int, *string)) {
+	inOrder := func(list []T) []T {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, func(a, b T) int {
+			at, ai, _ := key(&a)
+			bt, bi, _ := key(&b)
+			return cmp.Or(cmp.Compare(at, bt), cmp.Compare(ai, bi))
+		})
+		return list
+	}
+	got, want = inOrder(got), inOrder(want)
+	for i := range min(len(got), len(want)) {
+		_, _, gotName := key(&got[i])
+		if _, _, name := key(&want[i]); name != nil && *name == anyName {
+			*gotName = anyName
+		}
+	}
+	same(c, what, got, want)
 }
 
-// moments returns the instants of a category, in order of time.
-func (c *comparison) moments(category string, args func(*Event) string) (list []moment) {
-	for i := range c.got.Events {
-		e := &c.got.Events[i]
+// moments returns the instants of a category, in order of time, with some of their arguments.
+func (c *comparison) moments(category string, args ...string) (list []moment) {
+	for _, e := range c.got.Events {
 		if e.Category != category {
 			continue
 		}
-		m := moment{e.Time, c.got.Tracks[e.Track].TID, e.Name, args(e)}
-		if category == "open" { // its path is compared; the name ends in it
+		m := moment{Time: e.Time, TID: c.got.Tracks[e.Track].TID, Name: e.Name}
+		var values []string
+		for _, k := range args {
+			if v, ok := e.Args[k]; ok {
+				values = append(values, fmt.Sprint(v))
+			}
+		}
+		m.Args = strings.Join(values, " ")
+		if category == "open" { // its name ends in the path's
 			verb, file, _ := strings.Cut(e.Name, "open ")
 			m.Name = verb + "open "
-			if m.Args == fmt.Sprint(nil) {
-				m.Args = ""
-			}
 			if !strings.HasSuffix(m.Args, file) {
 				c.differ("%q is the name for an open of %q", e.Name, m.Args)
 			}

@@ -185,7 +185,7 @@ func (t *Trace) order() error {
 		if prev, ok := current[s.CPU]; s.compact && !ok {
 			return fmt.Errorf("a reader drops the switch at %d ns: it is the first on CPU %d, and in a column", s.Time, s.CPU)
 		} else if s.compact {
-			s.Prev = prev
+			s.Prev, s.compact = prev, false
 		}
 		current[s.CPU] = s.Next
 	}
@@ -205,6 +205,6 @@ func (w *Waking) complete(current map[int]int64) error {
 	if !ok {
 		return fmt.Errorf("a reader drops the waking at %d ns: no switch came before on CPU %d, and it is in a column", w.Time, w.CPU)
 	}
-	w.Waker = waker
+	w.Waker, w.compact = waker, false
 	return nil
 }
