@@ -40,6 +40,10 @@ type Recording struct {
 // detectors makes one of each kind, for a recording that begins at a time.
 var detectors = []func(start uint64) Detector{
 	func(start uint64) Detector { return newContention(start) },
+	func(uint64) Detector { return newMemoryLimit() },
+	func(uint64) Detector { return newFsyncs() },
+	func(uint64) Detector { return newBackoff() },
+	func(uint64) Detector { return newEntropy() },
 	func(uint64) Detector { return governor{} },
 	func(uint64) Detector { return timers{} },
 	func(uint64) Detector { return pairs{} },

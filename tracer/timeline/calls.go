@@ -6,29 +6,31 @@ import (
 	"github.com/bootscope/bootscope/tracer/event/syscalls"
 )
 
-// callClass is what a system call means for the page cache and for the time in it.
-type callClass uint8
+// CallClass is what a system call means for the page cache and for the time in it.
+type CallClass uint8
 
+// The classes.
 const (
-	otherCall callClass = iota // whatever pages it brings were read
-	writeCall                  // brings pages to fill them
-	copyCall                   // brings pages of the file it reads and of the one it writes
-	aheadCall                  // asks for pages before they are needed
-	syncCall                   // waits until something is on storage
+	OtherCall  CallClass = iota // whatever pages it brings were read
+	WriteCall                   // brings pages to fill them
+	CopyCall                    // brings pages of the file it reads and of the one it writes
+	AheadCall                   // asks for pages before they are needed
+	SyncCall                    // waits until something is on storage
+	RandomCall                  // waits for the kernel's random numbers, early in a boot
 )
 
 // classes has them by the names of calls. What ends in 32 or 64, or is private to arm, is the same call.
-var classes = map[string]callClass{
-	"write": writeCall, "pwrite": writeCall, "writev": writeCall, "pwritev": writeCall, "pwritev2": writeCall,
-	"fallocate": writeCall, "truncate": writeCall, "ftruncate": writeCall,
-	"copy_file_range": copyCall, "sendfile": copyCall, "splice": copyCall,
-	"readahead": aheadCall, "fadvise": aheadCall, "fadvise64_": aheadCall, "madvise": aheadCall, "process_madvise": aheadCall,
-	"fsync": syncCall, "fdatasync": syncCall, "sync": syncCall, "syncfs": syncCall, "msync": syncCall,
-	"sync_file_range": syncCall,
+var classes = map[string]CallClass{
+	"write": WriteCall, "pwrite": WriteCall, "writev": WriteCall, "pwritev": WriteCall, "pwritev2": WriteCall,
+	"fallocate": WriteCall, "truncate": WriteCall, "ftruncate": WriteCall,
+	"copy_file_range": CopyCall, "sendfile": CopyCall, "splice": CopyCall,
+	"readahead": AheadCall, "fadvise": AheadCall, "fadvise64_": AheadCall, "madvise": AheadCall, "process_madvise": AheadCall,
+	"fsync": SyncCall, "fdatasync": SyncCall, "sync": SyncCall, "syncfs": SyncCall, "msync": SyncCall,
+	"sync_file_range": SyncCall, "getrandom": RandomCall,
 }
 
 // calls are the classes of a machine's system calls, by number and table.
-type calls [2][512]callClass
+type calls [2][512]CallClass
 
 func callsOf(arch string) *calls {
 	c := &calls{}
@@ -42,13 +44,13 @@ func callsOf(arch string) *calls {
 }
 
 // of returns the class of a call.
-func (c *calls) of(nr uint16, compat bool) callClass {
+func (c *calls) of(nr uint16, compat bool) CallClass {
 	table := 0
 	if compat {
 		table = 1
 	}
 	if int(nr) >= len(c[table]) {
-		return otherCall
+		return OtherCall
 	}
 	return c[table][nr]
 }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"path"
 
 	"github.com/bootscope/bootscope/tracer/event"
@@ -130,4 +131,16 @@ func (b *builder) pathAsWritten(e *event.Open) string {
 		return name
 	}
 	return path.Join(base.Path, name)
+}
+
+// Name says which file it is, also if its path is not known.
+func (f *File) Name() string {
+	device := fmt.Sprintf("%d:%d", f.Device>>20, f.Device&(1<<20-1))
+	switch {
+	case f.Path != "":
+		return f.Path
+	case f.BlockDevice:
+		return "directories and tables of device " + device
+	}
+	return fmt.Sprintf("inode %d of device %s", f.Inode, device)
 }

@@ -54,7 +54,7 @@ type inodeKey struct {
 func (b *builder) onRead(e *event.Read) {
 	class := b.calls.of(e.Syscall, e.Flags&event.ReadCompat != 0)
 	key := inodeKey{e.Inode, e.Device}
-	if class == writeCall || class == copyCall && b.inodes[key] != nil && b.inodes[key].written {
+	if class == WriteCall || class == CopyCall && b.inodes[key] != nil && b.inodes[key].written {
 		return
 	}
 	page := b.pageSize
@@ -68,7 +68,7 @@ func (b *builder) onRead(e *event.Read) {
 	switch {
 	case faulted:
 		r.Faulted = r.Bytes
-	case class == aheadCall:
+	case class == AheadCall:
 		r.Ahead = r.Bytes
 	}
 	r.File.Reads.add(&r.Reads)

@@ -31,6 +31,7 @@ type Interval struct {
 	CPU        int    // where it ran, or ran last; -1 if not known
 	Syscall    uint16 // in which it sleeps or is blocked, or event.NoSyscall
 	Compat     bool   // the system call is from the 32-bit table
+	Class      CallClass
 	Reclaim    bool   // it waited while it had to free memory
 	Cause      Cause  // why it is Runnable
 	Waker      uint32 // tid of who ended the sleep (also in the Runnable that follows); 0 an interrupt, or not known

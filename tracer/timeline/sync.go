@@ -52,7 +52,7 @@ func (b *builder) noteWait(th *Thread, s State, from, to uint64) {
 			th.faultTime += to - from
 		}
 		return
-	case b.calls.of(th.syscall, th.compat) == syncCall && !th.syncing:
+	case b.calls.of(th.syscall, th.compat) == SyncCall && !th.syncing:
 		th.syncing, th.syncSince = true, from
 	}
 	th.faultTime = 0

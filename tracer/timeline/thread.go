@@ -100,7 +100,7 @@ func (b *builder) emit(th *Thread, s State, at uint64) {
 		b.interval.Cause, b.interval.Waker = th.cause, th.waker
 	case Sleeping, Blocked, IOWait:
 		b.interval.Syscall, b.interval.Compat, b.interval.Waker = th.syscall, th.compat, th.waker
-		b.interval.Reclaim = th.reclaiming
+		b.interval.Class, b.interval.Reclaim = b.calls.of(th.syscall, th.compat), th.reclaiming
 	case Running, Unknown, Stopped:
 	}
 	for _, sink := range b.sinks {
