@@ -59,7 +59,8 @@ func perfInfo(tl *timeline.Timeline) perfdata.Info {
 }
 
 // kernelStandIn stands for the kernel's build id, which the trace doesn't have: the id of the boot. Without
-// any, perf would take the addresses to be of the kernel that it runs on, and show wrong names.
+// any, perf would take the addresses to be of the kernel that it runs on, and show wrong names. With
+// --kallsyms and the recorded machine's file it shows the right ones.
 func kernelStandIn(bootID string) []byte {
 	id, err := hex.DecodeString(strings.ReplaceAll(bootID, "-", ""))
 	if err != nil || len(id) == 0 {
