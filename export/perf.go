@@ -28,16 +28,14 @@ func writePerfData(w io.Writer, source tracefile.Source, tracepoints bool) error
 	if err != nil {
 		return err
 	}
-	x := &perfExport{tl: tl, begin: begin, clock: -1}
 	file := &perfdata.File{Info: perfInfo(tl)}
 	if tracepoints {
 		file.Formats = perfFormats
 		for i := range perfFormats {
 			file.Events = append(file.Events, perfTracepoint(&perfFormats[i]))
 		}
-		x.tracepoints = tl.Can.Sched
 	}
-	x.clock = len(file.Events)
+	x := &perfExport{tl: tl, begin: begin, tracepoints: tracepoints, clock: len(file.Events)}
 	file.Events = append(file.Events, &perfdata.Event{
 		Name: "cpu-clock", Type: perfdata.TypeSoftware, Config: perfdata.ConfigCPUClock,
 		Hz: uint64(max(tl.Header.SampleHz, 0)), NotIdle: true,
