@@ -47,7 +47,8 @@ are kept, and at most 64 MB. Installing again replaces the options and arms it.
 				}
 				install.Binary = self
 			}
-			install.Dir, install.Buffers = boot.options.Dir, boot.options.Memory+options.BufferBytes
+			install.Dir, install.Hold = boot.options.Dir, boot.options.Hold
+			install.Buffers = boot.options.Memory + options.BufferBytes
 			install.Options = handedOn(cmd.Flags(), "root", "binary", "dir", "every-boot")
 			if err := system.Install(install); err != nil {
 				return err

@@ -25,6 +25,7 @@ func (b *bootFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&b.until, "until", "", "stop at this `MILESTONE`: the name of one, or a SPEC")
 	f.DurationVar(&b.options.Quiet, "quiet", record.DefaultQuiet,
 		"without --until, stop when for this long no Python file was opened and the machine was under 20 % busy")
+	f.DurationVar(&b.options.Hold, "hold", record.DefaultBootHold, "let the boot go on after this long even if not all is attached yet")
 	f.IntVar(&b.options.Memory, "memory", record.DefaultBootMemory, "`BYTES` that may wait in memory until DIR is writable")
 	f.DurationVar(&b.options.Sync, "sync", 0, "bring the recording onto the disk this often, for power cuts; 0 leaves that to the kernel")
 	f.BoolVar(&b.options.NoJournal, "no-journal", false, "leave the journal out of the recording: logs can hold secrets")

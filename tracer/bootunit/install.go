@@ -12,15 +12,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Install says what to install.
 type Install struct {
-	Binary    string   // the program to copy
-	Dir       string   // where recordings go
-	EveryBoot bool     // stay armed; otherwise only the next boot is recorded
-	Options   []string // of record --boot, besides these
-	Buffers   int      // bytes that the recorder's rings and waiting data may take
+	Binary    string        // the program to copy
+	Dir       string        // where recordings go
+	EveryBoot bool          // stay armed; otherwise only the next boot is recorded
+	Options   []string      // of record --boot, besides these
+	Buffers   int           // bytes that the recorder's rings and waiting data may take
+	Hold      time.Duration // how long systemd waits at most for all to be attached
 }
 
 // Install copies the program, writes the unit and its options, and arms it. Installing again replaces
@@ -45,7 +47,7 @@ func (s System) Install(i Install) error {
 	// The program first, the link that arms it last: half an installation does nothing.
 	err = errors.Join(
 		s.write(binaryFile, 0o755, binary),
-		s.write(unitFile, 0o644, strings.NewReader(unitText(i.Dir, i.Buffers))),
+		s.write(unitFile, 0o644, strings.NewReader(unitText(i))),
 		s.write(optionsFile, 0o644, strings.NewReader(optionsText(append(options, i.Options...)))),
 		os.MkdirAll(s.path(i.Dir), 0o700))
 	if err != nil {

@@ -3,9 +3,12 @@
 package bootunit
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // unitDirs are where systemd finds mount units; those of /etc/fstab are in the generator's.
@@ -73,4 +76,28 @@ func readFile(name string) string {
 		return ""
 	}
 	return string(b)
+}
+
+// Unlock makes the unit's own view of the recordings and of the link that arms it writable. While
+// systemd sets the unit up, early in the boot, the root is read-only, and so is every mount made from it
+// for the unit; when the root is made writable later, those stay as they are. It changes nothing
+// outside of the unit's mount namespace.
+func Unlock(dir string) error {
+	own, err := os.Readlink("/proc/self/ns/mnt")
+	if err != nil {
+		return err
+	}
+	if first, err := os.Readlink("/proc/1/ns/mnt"); err != nil || own == first {
+		return err
+	}
+	mounted := mountPoints(readFile("/proc/self/mountinfo"))
+	for _, name := range []string{dir, filepath.Dir(wantsLink)} {
+		if name, err = filepath.EvalSymlinks(name); err != nil || !mounted[name] {
+			continue // it is on another file system, which comes later
+		}
+		if err := unix.Mount("", name, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_NOSUID|unix.MS_NODEV, ""); err != nil {
+			return fmt.Errorf("making %s writable for the recorder: %w", name, err)
+		}
+	}
+	return nil
 }

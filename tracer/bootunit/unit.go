@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 )
 
 //go:embed bootscope.service
@@ -16,13 +17,18 @@ var unitTemplate string
 // itself, and the kernel's types while it attaches.
 const ownMemory = 128 << 20
 
-// unitText is the unit for recordings in dir. buffers is what the rings and the waiting data may take.
-func unitText(dir string, buffers int) string {
+// startSlack is how much later than the recorder itself systemd lets the boot go on: when the recorder
+// hangs.
+const startSlack = 5 * time.Second
+
+// unitText is the unit's file.
+func unitText(i Install) string {
 	return strings.NewReplacer(
 		"@OPTIONS@", optionsFile,
 		"@BINARY@", binaryFile,
-		"@MEMORY@", fmt.Sprintf("%dM", (ownMemory+buffers)>>20),
-		"@DIR@", escapeUnit(dir),
+		"@MEMORY@", fmt.Sprintf("%dM", (ownMemory+i.Buffers)>>20),
+		"@START@", fmt.Sprintf("%.0f", (i.Hold+startSlack).Seconds()),
+		"@DIR@", escapeUnit(i.Dir),
 		"@WANTS@", path.Dir(wantsLink),
 	).Replace(unitTemplate)
 }

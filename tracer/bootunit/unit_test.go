@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestUnitIsValid lets systemd itself read the unit.
@@ -17,7 +18,7 @@ func TestUnitIsValid(t *testing.T) {
 		t.Skip("there is no systemd-analyze here")
 	}
 	unit := filepath.Join(t.TempDir(), UnitName)
-	text := strings.Replace(unitText(DefaultDir, 40<<20), binaryFile, "/bin/true", 1) // it looks for the program
+	text := strings.Replace(unitText(Install{Dir: DefaultDir, Buffers: 40 << 20, Hold: 5 * time.Second}), binaryFile, "/bin/true", 1) // it looks for the program
 	if err := os.WriteFile(unit, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +34,9 @@ func TestUnitIsValid(t *testing.T) {
 }
 
 func TestUnitText(t *testing.T) {
-	text := unitText("/srv/my 100%", 40<<20)
+	text := unitText(Install{Dir: "/srv/my 100%", Buffers: 40 << 20, Hold: 5 * time.Second})
 	for _, want := range []string{
-		"\nMemoryMax=168M\n", "\nEnvironmentFile=-/etc/default/bootscope\n",
+		"\nMemoryMax=168M\n", "\nTimeoutStartSec=10\n", "\nEnvironmentFile=-/etc/default/bootscope\n",
 		"\nReadWritePaths=-/srv/my\\x20100%% -/etc/systemd/system/sysinit.target.wants\n",
 	} {
 		if !strings.Contains(text, want) {

@@ -16,9 +16,10 @@ import (
 
 // BootOptions say how a boot is recorded, besides Options.
 type BootOptions struct {
-	Dir        string // where recordings are kept
-	Once       string // the token of an installation for one boot; "" records every boot
-	Memory     int    // bytes that may wait until Dir is writable
+	Dir        string        // where recordings are kept
+	Once       string        // the token of an installation for one boot; "" records every boot
+	Hold       time.Duration // systemd goes on after this long even if not all is attached yet
+	Memory     int           // bytes that may wait until Dir is writable
 	Quiet      time.Duration
 	Milestones []*milestone.Milestone
 	Until      string // the name of the milestone to stop at; "" stops when the machine is quiet
@@ -28,6 +29,7 @@ type BootOptions struct {
 
 // Defaults of the boot's options.
 const (
+	DefaultBootHold   = 5 * time.Second
 	DefaultBootMemory = 32 << 20
 	DefaultBootMax    = 5 * time.Minute
 )
@@ -37,6 +39,7 @@ const (
 // the boot at once.
 func RecordBoot(options Options, boot BootOptions) error {
 	defer notifyReady() // if nothing comes of it, nobody must wait
+	time.AfterFunc(boot.Hold, notifyReady)
 	if err := checkPrivileges(); err != nil {
 		return err
 	}
@@ -47,6 +50,9 @@ func RecordBoot(options Options, boot BootOptions) error {
 	defer r.close()
 	notifyReady()
 	stepBack()
+	if err := bootunit.Unlock(boot.Dir); err != nil {
+		options.Notice("%v", err)
+	}
 	b, err := newBootRecording(r, boot)
 	if err != nil {
 		return err
@@ -173,7 +179,7 @@ func (b *bootRecording) over() (string, error) {
 
 // save brings the recording to its place, waiting for the disk if need be, and answers who asked for it.
 func (b *bootRecording) save() (string, error) {
-	path, err := b.output.save(b.stop, b.recorder.options.Notice)
+	path, err := b.output.save(b.stop, b.answerAll, b.recorder.options.Notice)
 	for _, r := range b.asked {
 		s := b.status()
 		s.File = path

@@ -7,18 +7,18 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// notifyReady tells systemd, if it started this process and waits for it, that all is attached
-// (sd_notify(3)). Later calls do nothing.
-func notifyReady() {
+// notifyReady tells systemd, if it started this process and waits for it, to go on (sd_notify(3)).
+// Later calls do nothing.
+var notifyReady = sync.OnceFunc(func() {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
 		return
 	}
-	os.Unsetenv("NOTIFY_SOCKET")
 	if strings.HasPrefix(socket, "@") {
 		socket = "\x00" + socket[1:]
 	}
@@ -27,8 +27,8 @@ func notifyReady() {
 		return // systemd will give up waiting
 	}
 	defer conn.Close()
-	_, _ = conn.Write([]byte("READY=1\nSTATUS=Recording\n"))
-}
+	_, _ = conn.Write([]byte("READY=1"))
+})
 
 // niceness of the recorder once it has attached: what it drains has room to wait.
 const niceness = 10

@@ -82,8 +82,8 @@ func (o *bootOutput) sync() error {
 // saveRetry is how long a finished recording waits for the disk. Another reason to stop ends that too.
 const saveRetry = time.Minute
 
-// save gives the finished file its name.
-func (o *bootOutput) save(stop *stopper, notice func(string, ...any)) (string, error) {
+// save gives the finished file its name. While it waits it calls meanwhile.
+func (o *bootOutput) save(stop *stopper, meanwhile func(), notice func(string, ...any)) (string, error) {
 	for deadline := time.Now().Add(saveRetry); o.file == nil; {
 		if err := o.open(notice); err != nil {
 			return "", err
@@ -95,6 +95,7 @@ func (o *bootOutput) save(stop *stopper, notice func(string, ...any)) (string, e
 		case <-stop.reasons:
 			deadline = time.Time{}
 		case <-time.After(time.Second):
+			meanwhile()
 		}
 		if time.Now().After(deadline) {
 			return "", fmt.Errorf("%s is not writable: %w", o.store.Dir, o.why)

@@ -15,7 +15,7 @@ import (
 
 const (
 	// witnessTime is how long each of the boot's other witnesses may take at the end.
-	witnessTime = 10 * time.Second
+	witnessTime = 30 * time.Second
 	// journalBytes is how much of the journal's text is kept.
 	journalBytes = 4 << 20
 )
