@@ -70,7 +70,7 @@ func defaultOutput(name string, format *export.Format) string {
 func formatList() string {
 	var b strings.Builder
 	for _, f := range export.Formats {
-		fmt.Fprintf(&b, "  %-10s %s\n", f.Name, f.Description)
+		fmt.Fprintf(&b, "  %-12s %s\n", f.Name, f.Description)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

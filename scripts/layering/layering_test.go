@@ -39,7 +39,7 @@ var rules = []layering.Rule{
 	{Dir: "tracer/record", May: []string{"bpf", "tracer/bootunit", "tracer/milestone", "tracer/system", "tracer/tracefile", "tracer/event", ebpf, xsys},
 		Tests: []string{"tracer/timeline"}},
 
-	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", xsys}},
+	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", xsys}, Tests: []string{pprof}},
 	{Dir: "scripts/bench", May: []string{"tracer/record", "tracer/tracefile", "tracer/event", ebpf, xsys}},
 	{Dir: "scripts", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event", xsys}, Tests: []string{cmp}},
 }
