@@ -25,8 +25,10 @@ func writePerfetto(w io.Writer, source tracefile.Source) error {
 	x := newPerfettoExport(w, tl)
 	x.machine()
 	x.beginRecording()
-	x.findings(detectors.Find(&findings.Recording{Timeline: tl, Interpreters: modules.Interpreters()}))
+	interpreters := modules.Interpreters()
+	x.findings(detectors.Find(&findings.Recording{Timeline: tl, Interpreters: interpreters}))
 	x.units()
+	x.imports(interpreters)
 	_, err = timeline.Build(&perfettoTap{Source: source, x: x}, x)
 	if x.w.err != nil { // it ended the iteration, so it is the cause
 		return x.w.err

@@ -53,14 +53,18 @@ func reread(t testing.TB, source tracefile.Source) *perfettotest.Trace {
 	return trace
 }
 
-// traces returns the text traces that tell stories.
+// traces returns the text traces that tell stories, some of them real recordings.
 func traces(t testing.TB) []string {
 	t.Helper()
-	files, err := filepath.Glob("../testdata/traces/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d files, %v", len(files), err)
+	files := []string{storyFile}
+	for _, pattern := range []string{"../testdata/traces/*.txt", "../tracer/python/testdata/*.trace"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		files = append(files, found...)
 	}
-	return append(files, storyFile)
+	return files
 }
 
 func parseFile(t testing.TB, file string) *tracefile.Text {

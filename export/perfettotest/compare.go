@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/bootscope/bootscope/tracer/event"
+	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
@@ -16,7 +17,8 @@ const maxDifferences = 20
 // every name, and every time to the nanosecond.
 func Compare(source tracefile.Source, got *Trace) ([]string, error) {
 	c := &comparison{got: got}
-	tl, err := timeline.Build(source, c)
+	modules := python.NewCollector()
+	tl, err := timeline.Build(source, c, modules)
 	if err != nil {
 		return nil, err
 	}
@@ -30,6 +32,7 @@ func Compare(source tracefile.Source, got *Trace) ([]string, error) {
 	c.events()
 	c.model()
 	c.nesting()
+	c.imports(modules.Interpreters())
 	c.running()
 	return c.differences, nil
 }

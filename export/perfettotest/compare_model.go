@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
 
@@ -134,10 +135,8 @@ func (c *comparison) count(category string) (n int) {
 
 // nesting follows the slices of each track: only what lives on has no end.
 func (c *comparison) nesting() {
-	events := slices.Clone(c.got.Events)
-	sort.SliceStable(events, func(i, j int) bool { return events[i].Time < events[j].Time })
 	open := map[uint64]int{}
-	for _, e := range events {
+	for _, e := range c.inOrder() {
 		switch e.Type {
 		case Begin:
 			open[e.Track]++
@@ -163,6 +162,52 @@ func (c *comparison) nesting() {
 	if left != want {
 		c.differ("%d slices have no end, want %d", left, want)
 	}
+}
+
+// imported is an import on a thread's track.
+type imported struct {
+	Time         uint64
+	TID          int64
+	Name, Within string
+}
+
+// imports compares what is nested in what.
+func (c *comparison) imports(interpreters []*python.Interpreter) {
+	var got, want []imported
+	stacks := map[uint64][]string{}
+	for _, e := range c.inOrder() {
+		stack := append(stacks[e.Track], "")
+		switch {
+		case e.Type == Begin:
+			if e.Category == "import" {
+				got = append(got, imported{e.Time, c.got.Tracks[e.Track].TID, e.Name, stack[max(0, len(stack)-2)]})
+			}
+			stack[len(stack)-1] = e.Name
+		case e.Type == End && len(stack) > 1:
+			stack = stack[:len(stack)-2]
+		default:
+			stack = stack[:len(stack)-1]
+		}
+		stacks[e.Track] = stack
+	}
+	for _, in := range interpreters {
+		for _, m := range in.Modules {
+			i := imported{Time: m.Start, TID: int64(m.Open.Thread.TID), Name: m.Name}
+			if m.Parent != nil {
+				i.Within = m.Parent.Name
+			}
+			want = append(want, i)
+		}
+	}
+	key := func(i *imported) (uint64, int, *string) { return i.Time, len(i.Name), nil }
+	match(c, "import", got, want, key)
+}
+
+// inOrder returns the events as a reader has them: in order of time.
+func (c *comparison) inOrder() []Event {
+	events := slices.Clone(c.got.Events)
+	sort.SliceStable(events, func(i, j int) bool { return events[i].Time < events[j].Time })
+	return events
 }
 
 // running adds up each thread's time on CPUs from the switches, as a reader would, where nothing is
