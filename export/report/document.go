@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"sort"
 	"strconv"
 
 	"github.com/bootscope/bootscope/tracer/event"
@@ -17,9 +15,11 @@ func documentOf(r *Report) *document {
 		Phases:     []phaseJSON{},
 		Processes:  each(r.Processes, r.processOf),
 		Units:      each(r.Units, r.unitOf),
-		Files:      each(openedFiles(r), fileOf),
+		Files:      each(usedFiles(r), r.fileOf),
 		Python:     pythonOf(r),
 		CPUFreq:    each(r.Policies, r.cpufreqOf),
+		Memory:     each(r.Memory, r.memoryOf),
+		Shortage:   r.reclaimsOf(&r.Shortage),
 		Findings:   findingsOf(r),
 	}
 }
@@ -72,8 +72,10 @@ func (r *Report) processOf(p *timeline.Process) processJSON {
 		Threads: len(p.Threads), CPU: known(secs(cpu), cpuKnown), statesJSON: r.statesOf(&p.Times),
 		FaultEvents: known(p.FaultEvents, r.Can.Faults), Samples: known(p.Samples, r.Can.Samples),
 		Opens: known(p.Opens, r.Can.Opens), FailedOpens: known(p.FailedOpens, r.Can.Opens),
-		Sleeps: sleepsOf(p),
+		Sleeps: each(waitsOf(p), r.sleepOf),
 	}
+	j.readsJSON, j.syncsJSON, j.reclaimsJSON = r.readsOf(&p.Reads), r.syncsOf(&p.Syncs), r.reclaimsOf(&p.Reclaims)
+	j.FaultTime = known(secs(p.FaultTime), r.Can.Faults && r.Can.Syscalls)
 	if p.Unit != nil {
 		j.Unit = named(p.Unit.Name)
 	}
@@ -82,6 +84,7 @@ func (r *Report) processOf(p *timeline.Process) processJSON {
 	}
 	if c := p.Counters; c != nil {
 		j.MinorFaults, j.MajorFaults = &c.MinorFaults, &c.MajorFaults
+		j.StorageRead, j.StorageWritten = known(c.StorageRead, c.StorageKnown), known(c.StorageWritten, c.StorageKnown)
 	}
 	return j
 }
@@ -107,30 +110,10 @@ func (r *Report) statesOf(t *timeline.Times) statesJSON {
 	}
 }
 
-// sleepsOf sums up in which system calls a process's threads waited, the longest first.
-func sleepsOf(p *timeline.Process) []sleepJSON {
-	type key struct {
-		syscall uint16
-		compat  bool
-		state   timeline.State
+func (r *Report) sleepOf(w *wait) sleepJSON {
+	return sleepJSON{
+		known(w.Syscall, w.Syscall != event.NoSyscall), w.Compat, r.in(w), w.State.String(), secs(w.Time), w.Count,
 	}
-	sums := map[key]*timeline.Sleep{}
-	list := []*timeline.Sleep{}
-	for _, th := range p.Threads {
-		for _, s := range th.Sleeps {
-			k := key{s.Syscall, s.Compat, s.State}
-			if sums[k] == nil {
-				sums[k] = &timeline.Sleep{Syscall: s.Syscall, Compat: s.Compat, State: s.State}
-				list = append(list, sums[k])
-			}
-			sums[k].Time += s.Time
-			sums[k].Count += s.Count
-		}
-	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Time > list[j].Time })
-	return each(list, func(s *timeline.Sleep) sleepJSON {
-		return sleepJSON{known(s.Syscall, s.Syscall != event.NoSyscall), s.Compat, s.State.String(), secs(s.Time), s.Count}
-	})
 }
 
 func (r *Report) unitOf(u *timeline.Unit) unitJSON {
@@ -139,6 +122,7 @@ func (r *Report) unitOf(u *timeline.Unit) unitJSON {
 		Runnable: known(secs(u.Times[timeline.Runnable]), r.Can.Sched),
 		IOWait:   known(secs(u.Times[timeline.IOWait]), r.Can.IOWait),
 	}
+	j.readsJSON, j.syncsJSON, j.reclaimsJSON = r.readsOf(&u.Reads), r.syncsOf(&u.Syncs), r.reclaimsOf(&u.Reclaims)
 	var start, end, cpu uint64
 	startKnown, ended, cpuKnown := true, true, true
 	for i, p := range u.Processes {
@@ -153,25 +137,6 @@ func (r *Report) unitOf(u *timeline.Unit) unitJSON {
 	}
 	j.Start, j.End, j.CPU = known(secs(start), startKnown), known(secs(end), ended), known(secs(cpu), cpuKnown)
 	return j
-}
-
-func openedFiles(r *Report) []*timeline.File {
-	var list []*timeline.File
-	for _, f := range r.Files {
-		if f.Opens > 0 {
-			list = append(list, f)
-		}
-	}
-	sort.SliceStable(list, func(i, j int) bool { return list[i].Opens > list[j].Opens })
-	return list
-}
-
-func fileOf(f *timeline.File) fileJSON {
-	dev := fmt.Sprintf("%d:%d", f.Device>>20, f.Device&(1<<20-1))
-	return fileJSON{
-		Path: validUTF8(f.Path), Opens: f.Opens,
-		Dev: known(dev, f.Inode != 0), Inode: known(f.Inode, f.Inode != 0),
-	}
 }
 
 func pythonOf(r *Report) []pythonJSON {

@@ -26,6 +26,8 @@ type document struct {
 	Files      []fileJSON      `json:"files"`
 	Python     []pythonJSON    `json:"python"`
 	CPUFreq    []cpufreqJSON   `json:"cpufreq"`
+	Memory     []memoryJSON    `json:"memory"`
+	Shortage   reclaimsJSON    `json:"shortage"`
 	Findings   []findingJSON   `json:"findings"`
 }
 
@@ -120,36 +122,42 @@ type processJSON struct {
 	Threads     int      `json:"threads"`
 	CPU         *secs    `json:"cpu_s"`
 	statesJSON
-	MinorFaults *uint64     `json:"minor_faults"`
-	MajorFaults *uint64     `json:"major_faults"`
-	FaultEvents *uint64     `json:"fault_events"`
-	Opens       *uint64     `json:"opens"`
-	FailedOpens *uint64     `json:"failed_opens"`
-	Samples     *uint64     `json:"samples"`
-	ReadBytes   *uint64     `json:"read_bytes"`
-	RereadBytes *uint64     `json:"reread_bytes"`
-	Sleeps      []sleepJSON `json:"sleeps"`
+	MinorFaults *uint64 `json:"minor_faults"`
+	MajorFaults *uint64 `json:"major_faults"`
+	FaultEvents *uint64 `json:"fault_events"`
+	Opens       *uint64 `json:"opens"`
+	FailedOpens *uint64 `json:"failed_opens"`
+	Samples     *uint64 `json:"samples"`
+	FaultTime   *secs   `json:"fault_s"`
+	readsJSON
+	StorageRead    *uint64 `json:"storage_read_bytes"`
+	StorageWritten *uint64 `json:"storage_written_bytes"`
+	syncsJSON
+	reclaimsJSON
+	Sleeps []sleepJSON `json:"sleeps"`
 }
 
 type sleepJSON struct {
 	Syscall *uint16 `json:"syscall"`
 	Compat  bool    `json:"compat"`
+	In      string  `json:"in"`
 	State   string  `json:"state"`
 	Time    secs    `json:"time_s"`
 	Count   uint64  `json:"count"`
 }
 
 type unitJSON struct {
-	Name        string  `json:"name"`
-	Start       *secs   `json:"start_s"`
-	Active      *secs   `json:"active_s"`
-	End         *secs   `json:"end_s"`
-	CPU         *secs   `json:"cpu_s"`
-	Runnable    *secs   `json:"runnable_s"`
-	IOWait      *secs   `json:"io_wait_s"`
-	ReadBytes   *uint64 `json:"read_bytes"`
-	RereadBytes *uint64 `json:"reread_bytes"`
-	Processes   int     `json:"processes"`
+	Name     string `json:"name"`
+	Start    *secs  `json:"start_s"`
+	Active   *secs  `json:"active_s"`
+	End      *secs  `json:"end_s"`
+	CPU      *secs  `json:"cpu_s"`
+	Runnable *secs  `json:"runnable_s"`
+	IOWait   *secs  `json:"io_wait_s"`
+	readsJSON
+	syncsJSON
+	reclaimsJSON
+	Processes int `json:"processes"`
 }
 
 type fileJSON struct {
@@ -157,8 +165,11 @@ type fileJSON struct {
 	Dev         *string `json:"dev"`
 	Inode       *uint64 `json:"inode"`
 	Opens       uint64  `json:"opens"`
-	ReadBytes   *uint64 `json:"read_bytes"`
-	RereadBytes *uint64 `json:"reread_bytes"`
+	BlockDevice bool    `json:"block_device"`
+	readsJSON
+	MajorFaults *uint64 `json:"major_faults"`
+	FaultTime   *secs   `json:"fault_s"`
+	syncsJSON
 }
 
 type pythonJSON struct {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -18,26 +19,60 @@ const screenFindings = 5
 
 // Text writes the report for people. top is the number of rows in each table, 0 for all.
 func Text(w io.Writer, r *Report, top int) error {
-	t := &text{Writer: bufio.NewWriter(w), r: r, top: top}
+	t := &text{r: r, top: top}
+	t.Writer = bufio.NewWriter(&t.written)
 	t.recorded()
 	t.cost()
 	t.losses()
 	t.findings()
-	t.processes("Processes by CPU time", func(p *timeline.Process) uint64 {
+	t.tables(t.all())
+	t.Flush()
+	_, err := w.Write(t.written.Bytes())
+	return err
+}
+
+// all returns the tables in the order in which they are shown.
+func (t *text) all() []table {
+	r := t.r
+	cpuOf := func(p *timeline.Process) uint64 {
 		ns, _ := r.cpuOf(p)
 		return ns
-	})
-	if r.Can.Sched {
-		t.processes("Processes by waiting (for a CPU, for I/O, or blocked)", waitOf)
 	}
-	t.modules()
-	return t.Flush()
+	list := []table{{"processes by CPU time", t.sum(cpuOf), func(t *text) { t.processes("Processes by CPU time", cpuOf) }}}
+	if r.Can.Sched {
+		list = append(list,
+			table{"processes by waiting", t.sum(waitOf), func(t *text) {
+				t.processes("Processes by waiting (for a CPU, for I/O, or blocked)", waitOf)
+			}},
+			table{"waits by system call", r.blockedTime(), (*text).waits})
+	}
+	return append(list,
+		table{"Python modules", moduleTime(r), (*text).modules},
+		table{"files read", r.readTime(), (*text).filesRead},
+		table{"reclaim", r.reclaimTime(), (*text).reclaim},
+		table{"fsync", r.syncTime(), (*text).syncs})
+}
+
+// sum adds up a time of the processes.
+func (t *text) sum(time func(*timeline.Process) uint64) (sum uint64) {
+	for _, p := range t.r.Processes {
+		sum += time(p)
+	}
+	return sum
+}
+
+func moduleTime(r *Report) (sum uint64) {
+	for _, f := range r.Python {
+		sum += f.Self.Sum()
+	}
+	return sum
 }
 
 type text struct {
 	*bufio.Writer
-	r   *Report
-	top int
+	r       *Report
+	top     int
+	written bytes.Buffer
 }
 
 func (t *text) line(format string, args ...any) {

@@ -11,6 +11,7 @@ import (
 type Abilities struct {
 	Sched    bool // thread states
 	IOWait   bool // tells Blocked and IOWait apart
+	Syscalls bool // tells the system call in which a thread sleeps, and page faults by having none
 	Process  bool // forks, execs and exits
 	Opens    bool
 	Faults   bool
@@ -36,10 +37,12 @@ func abilitiesOf(h *tracefile.Header, t *tracefile.Trailer) Abilities {
 		}
 	}
 	has := func(p event.Probe) bool { _, ok := on[p.String()]; return ok }
+	// The tracepoint's record has the state, but neither in_iowait nor the saved registers.
+	switches := has(event.ProbeSched) && !strings.HasPrefix(on[event.ProbeSched.String()].Via, "tracepoint")
 	return Abilities{
-		Sched: has(event.ProbeSched),
-		// The tracepoint's record has the state, but not in_iowait.
-		IOWait:   has(event.ProbeSched) && !strings.HasPrefix(on[event.ProbeSched.String()].Via, "tracepoint"),
+		Sched:    has(event.ProbeSched),
+		IOWait:   switches,
+		Syscalls: switches,
 		Process:  has(event.ProbeProcess),
 		Opens:    has(event.ProbeOpen),
 		Faults:   has(event.ProbeFault),

@@ -46,6 +46,8 @@ func (b *builder) onSync(th *Thread, e *event.Sync) {
 // noteWait notes what a wait that has just ended was part of: a page fault or a sync.
 func (b *builder) noteWait(th *Thread, s State, from, to uint64) {
 	switch {
+	case !b.tl.Can.Syscalls:
+		return
 	case th.syscall == event.NoSyscall:
 		// A page fault, or the way out of the kernel: the next major fault will tell.
 		if s != Sleeping {
