@@ -104,6 +104,22 @@ func TestPerfettoCases(t *testing.T) {
 	}
 }
 
+// TestPerfettoFindings is about programs that compete for CPUs.
+func TestPerfettoFindings(t *testing.T) {
+	trace := reread(t, parseFile(t, "report/testdata/hogs.trace"))
+	for _, e := range trace.Events {
+		if e.Args["id"] != "cpu-contention" {
+			continue
+		}
+		if trace.Tracks[e.Track].Name != "Findings" || !strings.HasPrefix(e.Name, "at most ") ||
+			e.Args["cost_ns"].(int64) <= 0 || e.Args["evidence"] == nil || e.Args["remedy"] == nil {
+			t.Errorf("got %+v on track %q", e, trace.Tracks[e.Track].Name)
+		}
+		return
+	}
+	t.Error("no finding of cpu-contention")
+}
+
 func threadTracksOf(tr *perfettotest.Trace, tid int64) (n int) {
 	for _, track := range tr.Tracks {
 		if track.TID == tid {
