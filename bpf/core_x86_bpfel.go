@@ -183,6 +183,7 @@ const (
 	CoreProgSysExit            = "sys_exit"
 	CoreProgTimerEntry         = "timer_entry"
 	CoreProgTimerExit          = "timer_exit"
+	CoreVarEvictedBlocks       = "evicted_blocks"
 	CoreVarHasTaskPtRegs       = "has_task_pt_regs"
 	CoreVarOffsets             = "offsets"
 	CoreVarPathEpoch           = "path_epoch"
@@ -295,6 +296,7 @@ type CoreMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type CoreVariableSpecs struct {
+	EvictedBlocks   *ebpf.VariableSpec `ebpf:"evicted_blocks"`
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	PathEpoch       *ebpf.VariableSpec `ebpf:"path_epoch"`
@@ -357,6 +359,7 @@ func (m *CoreMaps) Close() error {
 //
 // It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CoreVariables struct {
+	EvictedBlocks   *ebpf.Variable `ebpf:"evicted_blocks"`
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	PathEpoch       *ebpf.Variable `ebpf:"path_epoch"`

@@ -318,7 +318,7 @@ struct event_clock {
 };
 
 enum lost_reason {
-	LOST_FULL = 0,    /* the buffer had no room */
+	LOST_FULL = 0,    /* the buffer had no room; of reads also: the table of evicted pages, a block of 64 was forgotten */
 	LOST_NESTED = 1,  /* one event interrupted another on the same CPU */
 	LOST_SKIPPED = 2, /* the kernel did not run the program (recursion_misses) */
 	LOST_DISK = 3,    /* the recorder could not write it out */

@@ -45,12 +45,17 @@ struct evicted_pages {
 	__u64 on_demand;
 };
 
+#define EVICTED_BLOCKS 16384 /* of 64 pages: 4 GiB of files, if they were evicted as a whole */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, EVICTED_BLOCKS);
 	__type(key, struct page_block);
 	__type(value, struct evicted_pages);
 } evicted SEC(".maps");
+
+/* How many blocks were ever put in. From EVICTED_BLOCKS on each makes the map forget an older one. */
+__u64 evicted_blocks;
 
 struct pages {
 	inode_number inode;
@@ -108,8 +113,10 @@ static __always_inline void note_evicted(struct pages *pages, int on_demand)
 		}
 		struct evicted_pages first = { on_demand ? 0 : bits, on_demand ? bits : 0 };
 
-		if (bpf_map_update_elem(&evicted, &key, &first, BPF_ANY))
+		/* Forgotten blocks would be read again unnoticed: that must be known. */
+		if (bpf_map_update_elem(&evicted, &key, &first, BPF_ANY) || evicted_blocks >= EVICTED_BLOCKS)
 			count_lost(PROBE_READ, LOST_FULL);
+		__sync_fetch_and_add(&evicted_blocks, 1);
 	}
 }
 

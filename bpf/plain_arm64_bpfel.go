@@ -134,6 +134,7 @@ const (
 	PlainProgSchedSwitch    = "sched_switch"
 	PlainProgSchedWaking    = "sched_waking"
 	PlainProgSysExit        = "sys_exit"
+	PlainVarEvictedBlocks   = "evicted_blocks"
 	PlainVarHasTaskPtRegs   = "has_task_pt_regs"
 	PlainVarOffsets         = "offsets"
 	PlainVarReaderWoken     = "reader_woken"
@@ -218,6 +219,7 @@ type PlainMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type PlainVariableSpecs struct {
+	EvictedBlocks   *ebpf.VariableSpec `ebpf:"evicted_blocks"`
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
@@ -273,6 +275,7 @@ func (m *PlainMaps) Close() error {
 //
 // It can be passed to LoadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
 type PlainVariables struct {
+	EvictedBlocks   *ebpf.Variable `ebpf:"evicted_blocks"`
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`

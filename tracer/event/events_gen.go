@@ -220,7 +220,7 @@ func (v ClockReason) String() string { return nameOr(namesClockReason[v], uint64
 type LostReason uint16
 
 const (
-	// LostFull: the buffer had no room
+	// LostFull: the buffer had no room; of reads also: the table of evicted pages, a block of 64 was forgotten
 	LostFull LostReason = 0
 	// LostNested: one event interrupted another on the same CPU
 	LostNested LostReason = 1
