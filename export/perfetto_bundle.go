@@ -32,6 +32,10 @@ type perfettoBundle struct {
 	content, compact pb.Message // to write it
 }
 
+// ambiguous tells whether a switch can't go in a column: a waking has the same time, and readers would
+// take the switch for the earlier one. They read the columns first, the switches before the wakings.
+func (b *perfettoBundle) ambiguous(at uint64) bool { return at == b.wakings.last }
+
 // unknownPriority is what a switch or a waking has for a priority: a number beyond those of all tasks
 // (0 to 139). The recording doesn't have it, the columns must.
 const unknownPriority = 140

@@ -102,7 +102,7 @@ func (s *perfettoSched) onSwitch(e *event.Switch) {
 	next := s.task(e.Next)
 	name := c.name(e.Next, next)
 	state := perfettoState(event.TaskState(e.State))
-	if c.known && c.current == e.TID {
+	if c.known && c.current == e.TID && !c.ambiguous(e.Time) {
 		c.addSwitch(e.Time, state, e.Next, name)
 	} else {
 		s.longSwitch(c, e, state, name)

@@ -2,6 +2,7 @@ package perfettotest
 
 import (
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/bootscope/bootscope/tracer/event"
@@ -109,6 +110,15 @@ func (c *comparison) nameOf(tid uint32, cpu uint16) string {
 	return anyName
 }
 
+// isThread tells whether a fork made a thread of its parent's process. If the event doesn't say, there is a
+// process with the id or there is none.
+func (c *comparison) isThread(e *event.Fork) bool {
+	if e.ChildPID != 0 {
+		return e.ChildPID != e.ChildTID
+	}
+	return !slices.ContainsFunc(c.tl.Processes, func(p *timeline.Process) bool { return p.PID == e.ChildTID })
+}
+
 // kernelStates are the letters' bits in the kernel's sched_switch.
 var kernelStates = map[event.TaskState]int64{
 	event.StatePreempted: 256, event.StateYielded: 0, event.StateSleeping: 1, event.StateBlocked: 2,
@@ -145,7 +155,7 @@ func (c *comparison) event(e event.Event) {
 			return
 		}
 		c.tasks = append(c.tasks, NewTask{Time: e.Time, CPU: int(e.CPU), Parent: int64(e.TID), Child: int64(e.ChildTID),
-			Name: c.nameOf(e.ChildTID, 0), Thread: e.ChildPID != e.ChildTID})
+			Name: c.nameOf(e.ChildTID, 0), Thread: c.isThread(e)})
 	case *event.Rename:
 		old := c.nameOf(e.Target, 0)
 		c.names[e.Target] = event.Comm(e.Comm)

@@ -232,8 +232,12 @@ func (c *comparison) running() {
 	}
 	want, doubt := map[int64]uint64{}, map[int64]uint64{}
 	for _, th := range c.tl.Threads {
-		want[int64(th.TID)] += th.Times[timeline.Running]
-		doubt[int64(th.TID)] += th.Times[timeline.Unknown]
+		tid := int64(th.TID)
+		if th.ContinuedAs != nil { // a switch knows only the id that it had when it left
+			tid = int64(th.ContinuedAs.TID)
+		}
+		want[tid] += th.Times[timeline.Running]
+		doubt[tid] += th.Times[timeline.Unknown]
 	}
 	for tid, ns := range want {
 		if doubt[tid] == 0 && time[tid] != ns && time[tid]+unsure[tid] != ns {

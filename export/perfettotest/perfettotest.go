@@ -173,38 +173,61 @@ func Read(text []byte) (*Trace, error) {
 func (t *Trace) order() error {
 	sort.SliceStable(t.Switches, func(i, j int) bool { return t.Switches[i].Time < t.Switches[j].Time })
 	sort.SliceStable(t.Wakings, func(i, j int) bool { return t.Wakings[i].Time < t.Wakings[j].Time })
-	current := map[int]int64{}
-	w := 0
+	var steps []step
 	for i := range t.Switches {
-		s := &t.Switches[i]
-		for ; w < len(t.Wakings) && t.Wakings[w].Time < s.Time; w++ {
-			if err := t.Wakings[w].complete(current); err != nil {
-				return err
-			}
-		}
-		if prev, ok := current[s.CPU]; s.compact && !ok {
-			return fmt.Errorf("a reader drops the switch at %d ns: it is the first on CPU %d, and in a column", s.Time, s.CPU)
-		} else if s.compact {
-			s.Prev, s.compact = prev, false
-		}
-		current[s.CPU] = s.Next
+		steps = append(steps, step{t.Switches[i].Time, rank(t.Switches[i].compact, 0), &t.Switches[i], nil})
 	}
-	for ; w < len(t.Wakings); w++ {
-		if err := t.Wakings[w].complete(current); err != nil {
+	for i := range t.Wakings {
+		steps = append(steps, step{t.Wakings[i].Time, rank(t.Wakings[i].compact, 1), nil, &t.Wakings[i]})
+	}
+	sort.SliceStable(steps, func(i, j int) bool {
+		a, b := steps[i], steps[j]
+		return a.time < b.time || a.time == b.time && a.rank < b.rank
+	})
+	current := map[int]int64{}
+	for _, s := range steps {
+		if err := s.complete(current); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *Waking) complete(current map[int]int64) error {
-	if !w.compact {
+// step is a switch or a waking.
+type step struct {
+	time   uint64
+	rank   int
+	on     *Switch
+	waking *Waking
+}
+
+// rank orders what has the same time: readers take the columns first.
+func rank(compact bool, column int) int {
+	if compact {
+		return column
+	}
+	return 2
+}
+
+// complete fills in what a column doesn't have, from who runs on each CPU.
+func (s step) complete(current map[int]int64) error {
+	if w := s.waking; w != nil {
+		waker, ok := current[w.CPU]
+		if w.compact && !ok {
+			return fmt.Errorf("a reader drops the waking at %d ns: no switch came before on CPU %d, and it is in a column", w.Time, w.CPU)
+		}
+		if w.compact {
+			w.Waker, w.compact = waker, false
+		}
 		return nil
 	}
-	waker, ok := current[w.CPU]
-	if !ok {
-		return fmt.Errorf("a reader drops the waking at %d ns: no switch came before on CPU %d, and it is in a column", w.Time, w.CPU)
+	prev, ok := current[s.on.CPU]
+	if s.on.compact && !ok {
+		return fmt.Errorf("a reader drops the switch at %d ns: it is the first on CPU %d, and in a column", s.on.Time, s.on.CPU)
 	}
-	w.Waker, w.compact = waker, false
+	if s.on.compact {
+		s.on.Prev, s.on.compact = prev, false
+	}
+	current[s.on.CPU] = s.on.Next
 	return nil
 }
