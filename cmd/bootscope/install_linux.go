@@ -37,7 +37,7 @@ are kept, and at most 64 MB. Installing again replaces the options and arms it.
   bootscope install --root /mnt/image --binary bootscope-linux-arm64`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := boot.parse(); err != nil { // a mistake is better told now than at the boot
+			if err := boot.parse(&options); err != nil { // a mistake is better told now than at the boot
 				return err
 			}
 			if install.Binary == "" {

@@ -31,18 +31,18 @@ func (b *bootFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&b.options.NoJournal, "no-journal", false, "leave the journal out of the recording: logs can hold secrets")
 }
 
-// parse reads the milestones.
-func (b *bootFlags) parse() error {
+// parse reads the milestones into the options.
+func (b *bootFlags) parse(options *record.Options) error {
 	for _, text := range b.milestones {
 		m, err := milestone.Parse(text)
 		if err != nil {
 			return usageError{err}
 		}
-		b.options.Milestones = append(b.options.Milestones, m)
+		options.Milestones = append(options.Milestones, m)
 	}
-	b.options.Until = b.until
+	options.Until = b.until
 	named := func(m *milestone.Milestone) bool { return m.Name == b.until }
-	if b.until == "" || slices.ContainsFunc(b.options.Milestones, named) {
+	if b.until == "" || slices.ContainsFunc(options.Milestones, named) {
 		return nil
 	}
 	m, err := milestone.Parse("until=" + b.until)
@@ -50,7 +50,7 @@ func (b *bootFlags) parse() error {
 		return usagef("--until %q: no --milestone has this name, and it is no SPEC: %w", b.until, err)
 	}
 	m.Name = b.until
-	b.options.Milestones = append(b.options.Milestones, m)
+	options.Milestones = append(options.Milestones, m)
 	return nil
 }
 
@@ -71,9 +71,6 @@ func (b *bootFlag) add(f *pflag.FlagSet) {
 func (b *bootFlag) record(cmd *cobra.Command, args []string, options record.Options) error {
 	if len(args) > 0 {
 		return usagef("--boot records what systemd starts: it runs no command")
-	}
-	if err := b.parse(); err != nil {
-		return err
 	}
 	if !cmd.Flags().Changed("duration") {
 		options.Duration = record.DefaultBootMax

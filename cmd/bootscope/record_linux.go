@@ -36,6 +36,9 @@ can be read if the recorder was killed. Data is written out every 5 s.`,
 			if err := checkRecordOptions(options); err != nil {
 				return err
 			}
+			if err := boot.parse(&options); err != nil {
+				return err
+			}
 			if boot.on {
 				return boot.record(cmd, args, options)
 			}

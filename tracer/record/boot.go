@@ -10,21 +10,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/bootscope/bootscope/tracer/bootunit"
-	"github.com/bootscope/bootscope/tracer/milestone"
 	"github.com/bootscope/bootscope/tracer/system"
 )
 
 // BootOptions say how a boot is recorded, besides Options.
 type BootOptions struct {
-	Dir        string        // where recordings are kept
-	Once       string        // the token of an installation for one boot; "" records every boot
-	Hold       time.Duration // systemd goes on after this long even if not all is attached yet
-	Memory     int           // bytes that may wait until Dir is writable
-	Quiet      time.Duration
-	Milestones []*milestone.Milestone
-	Until      string // the name of the milestone to stop at; "" stops when the machine is quiet
-	NoJournal  bool
-	Sync       time.Duration // bring the file onto the disk this often; 0 leaves that to the kernel
+	Dir       string        // where recordings are kept
+	Once      string        // the token of an installation for one boot; "" records every boot
+	Hold      time.Duration // systemd goes on after this long even if not all is attached yet
+	Memory    int           // bytes that may wait until Dir is writable
+	Quiet     time.Duration
+	NoJournal bool
+	Sync      time.Duration // bring the file onto the disk this often; 0 leaves that to the kernel
 }
 
 // Defaults of the boot's options.
@@ -84,21 +81,20 @@ type bootRecording struct {
 	stop     *stopper
 	control  *bootunit.Control // nil if it can't be had
 	quiet    *quiet            // nil if it stops at a milestone
-	units    *unitWatch
 	kernel   *system.KernelLog // nil if it can't be read
 	disarmed bool
 	asked    []bootunit.Request // stops that are answered when all is saved
 }
 
 func newBootRecording(r *recorder, boot BootOptions) (*bootRecording, error) {
-	watch, err := newMilestoneWatch(r, boot.Milestones, boot.Until)
+	watch, err := newMilestoneWatch(r, r.options.Milestones, r.options.Until)
 	if err != nil {
 		return nil, err
 	}
 	store := &bootunit.Store{Dir: boot.Dir, BootID: system.BootID(), Once: boot.Once}
 	b := &bootRecording{milestoneWatch: watch, options: boot, disarmed: boot.Once == "",
 		output: &bootOutput{store: store, limit: boot.Memory, syncEvery: boot.Sync}}
-	if boot.Until == "" {
+	if r.options.Until == "" { // then it stops when the machine is quiet
 		b.quiet = newQuiet(boot.Quiet, r.start)
 		b.also = b.quiet.event
 	}
@@ -108,7 +104,7 @@ func newBootRecording(r *recorder, boot BootOptions) (*bootRecording, error) {
 	if b.control, err = bootunit.Listen(r.wake); err != nil {
 		r.options.Notice("bootscope status will not see this recording: %v", err)
 	}
-	b.units = watchUnits(b.ctx)
+	b.followUnits()
 	b.stop = newStopper(r, r.options)
 	r.follower = b
 	return b, nil
@@ -127,7 +123,7 @@ func (b *bootRecording) close() {
 
 // round does once a second what the boot may just have made possible.
 func (b *bootRecording) round() (string, error) {
-	if err := errors.Join(b.takeUnits(), b.readKernelLog()); err != nil {
+	if err := b.readKernelLog(); err != nil {
 		return "", err
 	}
 	reason, err := b.milestoneWatch.round()

@@ -20,21 +20,6 @@ const (
 	journalBytes = 4 << 20
 )
 
-// takeUnits writes the activations that systemd has told of.
-func (b *bootRecording) takeUnits() error {
-	for {
-		select {
-		case e := <-b.units.activated:
-			b.unit(unitID(e), e)
-			if err := b.recorder.writer.Event(e); err != nil {
-				return err
-			}
-		default:
-			return nil
-		}
-	}
-}
-
 // unitID is the unit's name, which its properties begin with.
 func unitID(e *event.Unit) string {
 	for _, p := range splitTail(e.TailBytes()) {
@@ -61,7 +46,7 @@ func (b *bootRecording) readKernelLog() error {
 // end asks systemd and the journal what they saw. One that can't be asked leaves a gap and a word.
 func (b *bootRecording) end() error {
 	writer, notice := b.recorder.writer, b.recorder.options.Notice
-	if err := errors.Join(b.takeUnits(), b.readKernelLog()); err != nil {
+	if err := errors.Join(b.milestoneWatch.end(), b.readKernelLog()); err != nil {
 		return err
 	}
 	write := func(e event.Event) error {

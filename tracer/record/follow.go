@@ -36,6 +36,7 @@ type milestoneWatch struct {
 	also     func(event.Event) // sees every event too; may be nil
 	wall     milestone.WallClock
 	logs     []*logTail
+	units    *unitWatch // nil if nobody asks for units
 	found    chan moment
 }
 
@@ -70,6 +71,8 @@ func newMilestoneWatch(r *recorder, milestones []*milestone.Milestone, until str
 			w.logs = append(w.logs, &logTail{sought: s})
 		case milestone.Journal:
 			go w.followJournal(s)
+		case milestone.Unit:
+			w.followUnits()
 		}
 	}
 	return w, nil
@@ -120,6 +123,29 @@ func (w *milestoneWatch) event(e event.Event) {
 	}
 }
 
+// followUnits follows systemd too.
+func (w *milestoneWatch) followUnits() {
+	if w.units == nil {
+		w.units = watchUnits(w.ctx)
+	}
+}
+
+// takeUnits writes the activations that systemd has told of.
+func (w *milestoneWatch) takeUnits() error {
+	for w.units != nil {
+		select {
+		case e := <-w.units.activated:
+			w.unit(unitID(e), e)
+			if err := w.recorder.writer.Event(e); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
 // unit sees a unit's first activation.
 func (w *milestoneWatch) unit(name string, e *event.Unit) {
 	for _, s := range w.sought {
@@ -147,6 +173,9 @@ func (w *milestoneWatch) reached(m moment) {
 
 // round takes in what was found beside the drain.
 func (w *milestoneWatch) round() (string, error) {
+	if err := w.takeUnits(); err != nil {
+		return "", err
+	}
 	for _, l := range w.logs {
 		if at, ok := l.poll(&w.wall); ok {
 			w.reached(moment{l.sought, at, 0})
@@ -169,7 +198,7 @@ func (w *milestoneWatch) round() (string, error) {
 	return "", nil
 }
 
-func (w *milestoneWatch) end() error { return nil }
+func (w *milestoneWatch) end() error { return w.takeUnits() }
 
 // followJournal waits for a line of a unit in the journal. As long as there is no journal it tries again.
 func (w *milestoneWatch) followJournal(s *sought) {

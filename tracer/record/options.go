@@ -12,23 +12,26 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bootscope/bootscope/tracer/milestone"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
 // Options say what to record and where to.
 type Options struct {
-	Output      string            // file to write; "-" is standard output
-	Force       bool              // replace Output if it exists
-	Duration    time.Duration     // 0: until the command ends or a signal comes
-	Command     []string          // to run and record with everything else; nil: only record
-	NoArgs      bool              // leave argv out of the trace
-	NoBTF       bool              // record as on a kernel without BTF
-	Without     []string          // probes to leave off
-	Attach      map[string]string // probe to the way it must be attached in, or the way's beginning
-	SampleHz    int               // CPU samples per second and CPU
-	BufferBytes int               // of the ring buffer for everything but sched events
-	Idle        bool              // look at an idle machine: don't wake it, tell what does
-	Tool        string            // name and version of this program, for the header
+	Output      string                 // file to write; "-" is standard output
+	Force       bool                   // replace Output if it exists
+	Duration    time.Duration          // 0: until the command ends or a signal comes
+	Command     []string               // to run and record with everything else; nil: only record
+	NoArgs      bool                   // leave argv out of the trace
+	NoBTF       bool                   // record as on a kernel without BTF
+	Without     []string               // probes to leave off
+	Attach      map[string]string      // probe to the way it must be attached in, or the way's beginning
+	SampleHz    int                    // CPU samples per second and CPU
+	BufferBytes int                    // of the ring buffer for everything but sched events
+	Idle        bool                   // look at an idle machine: don't wake it, tell what does
+	Milestones  []*milestone.Milestone // moments to mark
+	Until       string                 // the name of the milestone to stop at
+	Tool        string                 // name and version of this program, for the header
 	// Interval is how often the buffers are drained, at the latest; 0: as suits the recording. In between
 	// nothing wakes the recorder.
 	Interval time.Duration

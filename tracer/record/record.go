@@ -41,6 +41,15 @@ func Record(options Options) (int, error) {
 	defer r.close()
 	stop := newStopper(r, options)
 	defer stop.close()
+	if len(options.Milestones) > 0 {
+		watch, err := newMilestoneWatch(r, options.Milestones, options.Until)
+		if err != nil {
+			output.Abort()
+			return 1, err
+		}
+		defer watch.close()
+		r.follower = watch
+	}
 	cmd, err := r.startCommand(path)
 	if err != nil {
 		output.Abort()
