@@ -40,6 +40,7 @@ type Recording struct {
 // detectors makes one of each kind, for a recording that begins at a time.
 var detectors = []func(start uint64) Detector{
 	func(start uint64) Detector { return newContention(start) },
+	newHeavyImport, newEager, newReimport, newRecompile,
 	func(uint64) Detector { return newMemoryLimit() },
 	func(uint64) Detector { return newFsyncs() },
 	func(uint64) Detector { return newBackoff() },

@@ -188,7 +188,7 @@ func (w *walker) depthFor(next *Module) int {
 	for depth > 0 {
 		top := w.stack[depth-1]
 		deeper := int64(top.base - next.base)
-		if abs(deeper) < otherStack && float64(deeper) >= nested*float64(w.cal.Step) && !isCodecFor(top, next) {
+		if abs(deeper) < otherStack && float64(deeper) >= nested*float64(w.cal.Step) && !w.impossible(top, next) {
 			break
 		}
 		depth--
@@ -196,17 +196,24 @@ func (w *walker) depthFor(next *Module) int {
 	return depth
 }
 
-// isCodecFor tells whether a module can't have been asked for by a codec. Python imports its first codec
-// itself and goes on at the same depth with site, which is frozen and opens nothing.
-func isCodecFor(codec, m *Module) bool {
-	if !strings.HasPrefix(codec.Name, "encodings.") {
-		return false
+// impossible tells whether an import can't be part of another, although it is as deep as if it were. Modules that
+// are frozen open nothing: what they ask for looks like a part of whatever was imported at their depth before.
+func (w *walker) impossible(outer, inner *Module) bool {
+	switch {
+	case levelsBelow(outer.Name, "encodings") > 0:
+		// Python imports its first codec itself and goes on at the same depth with site.
+		return !codecNeeds[inner.Name] && inner.Name != "encodings" && !strings.HasPrefix(inner.Name, "_")
+	case inner.Name == "importlib._abc":
+		level := float64(outer.base-inner.base) < 1.5*float64(w.cal.Step)
+		return level && outer.Name != "importlib.abc" && outer.Name != "importlib.util"
 	}
-	switch m.Name {
-	case "codecs", "stringprep", "unicodedata", "re", "binascii", "zlib", "bz2", "io":
-		return false
-	}
-	return m.Name != "encodings" && !strings.HasPrefix(m.Name, "_")
+	return false
+}
+
+// codecNeeds are the modules that codecs import.
+var codecNeeds = map[string]bool{
+	"codecs": true, "stringprep": true, "unicodedata": true, "re": true, "binascii": true, "zlib": true, "bz2": true,
+	"io": true,
 }
 
 // adopt makes a package, imported only because its submodule was asked for, a part of the submodule's
