@@ -53,6 +53,10 @@ kerneltest: build ## run the tests that record on this machine: root
 	@if [ "$$(id -u)" != 0 ]; then echo "make kerneltest loads BPF programs: run it as root" >&2; exit 1; fi
 	$(GOTEST) -logs -- -count=1 -tags kerneltest -timeout 20m $(KERNELTESTS)
 
+.PHONY: accuracy
+accuracy: ## compare import trees with what Python logs itself, write docs/accuracy.md: root
+	$(SUDO) env PATH="$$PATH" HOME="$$HOME" go test -count=1 -tags kerneltest -timeout 20m -run TestImportAccuracy -v ./cmd/bootscope -update
+
 .PHONY: vmtest
 vmtest: build ## boot Debian's kernels in QEMU and record there: minutes, downloads packages
 	$(GOTEST) -logs -- -count=1 -tags vmtest -timeout 50m $(VMTESTS)

@@ -68,7 +68,7 @@ func compileAll(t *testing.T, dir string, args ...string) {
 }
 
 // busy is a module whose import takes some time.
-const busy = "import time\nend = time.perf_counter() + 0.03\nwhile time.perf_counter() < end: pass\n"
+const busy = "import time\nend = time.process_time() + 0.03\nwhile time.process_time() < end: pass\n"
 
 // multiprocessingApp is an application that starts three children: app METHOD PRELOAD.
 var multiprocessingApp = map[string]string{
@@ -103,12 +103,12 @@ func TestReimports(t *testing.T) {
 		want    string // in the evidence; "" for a family that is well
 		remedy  string
 	}{
-		{"fork server, console script", script, "forkserver", "-", "nothing of the application", "set_forkserver_preload"},
-		{"fork server, -m", module, "forkserver", "-", "nothing of the application", "ensure_running"},
-		{"fork server that preloads __main__ only", script, "forkserver", "__main__", "nothing of the application", "126631"},
+		{"fork server, console script", script, "forkserver", "-", "nothing of them", "set_forkserver_preload"},
+		{"fork server, -m", module, "forkserver", "-", "nothing of them", "ensure_running"},
+		{"fork server that preloads __main__ only", script, "forkserver", "__main__", "nothing of them", "126631"},
 		{"fork server that preloads the application", script, "forkserver", "heavyapp.work", "", ""},
 		{"fork server that preloads the application, -m", module, "forkserver", "heavyapp.work", "", ""},
-		{"spawn", script, "spawn", "-", "application modules, from heavyapp", "forkserver"},
+		{"spawn", script, "spawn", "-", "modules of the same packages, the last of them heavyapp.", "forkserver"},
 		{"fork", script, "fork", "-", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

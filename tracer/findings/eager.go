@@ -47,14 +47,16 @@ func eagerIn(modules []*python.Module) (list []*python.Module) {
 
 // eagerPackage judges a module: how many submodules its import pulls in, and what they take themselves.
 func eagerPackage(m *python.Module) (submodules []*python.Module, cost uint64, ok bool) {
-	if m.Total.Sum() < leastEager || !isApplication(m) {
+	if work(&m.Total) < leastEager || !isApplication(m) {
 		return nil, 0, false
 	}
 	submodules = submodulesOf(m, m.Name+".", nil)
+	var worked uint64
 	for _, s := range submodules {
 		cost += s.Self.Sum()
+		worked += work(&s.Self)
 	}
-	ok = len(submodules) >= manySubmodules && float64(cost) >= shareSubmodules*float64(m.Total.Sum())
+	ok = len(submodules) >= manySubmodules && float64(worked) >= shareSubmodules*float64(work(&m.Total))
 	return submodules, cost, ok
 }
 

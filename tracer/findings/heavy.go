@@ -10,7 +10,7 @@ import (
 
 // A heavy import is a branch that takes a large part of all of a program's imports. The thresholds:
 const (
-	// Below it, another library would hardly do better.
+	// Below it, without waits for a CPU, another library would hardly do better.
 	leastHeavy = 500e6
 	// A branch of less of all imports is not what makes the program slow to start.
 	shareHeavy = 0.2
@@ -27,7 +27,7 @@ func newHeavyImport(uint64) Detector { return &heavyImport{} }
 func (*heavyImport) Find(r *Recording) (found []Finding) {
 	for _, in := range r.Interpreters {
 		sum := importsOf(in)
-		least := max(uint64(shareHeavy*float64(sum.Sum())), leastHeavy)
+		least := max(uint64(shareHeavy*float64(work(&sum))), leastHeavy)
 		for _, m := range heaviest(in.Roots, least) {
 			if _, _, eager := eagerPackage(m); !eager {
 				found = append(found, heavy(in, m, &sum))
@@ -41,17 +41,17 @@ func (*heavyImport) Find(r *Recording) (found []Finding) {
 // module is nearly all of it.
 func heaviest(modules []*python.Module, least uint64) (list []*python.Module) {
 	for _, m := range modules {
-		if m.Total.Sum() < least {
+		if work(&m.Total) < least {
 			continue
 		}
 		var next *python.Module
 		for _, c := range m.Children {
-			if float64(c.Total.Sum()) >= onTheWay*float64(m.Total.Sum()) {
+			if float64(work(&c.Total)) >= onTheWay*float64(work(&m.Total)) {
 				next = c
 			}
 		}
 		if next == nil {
-			if below := heaviest(m.Children, least); len(below) > 0 && m.Self.Sum() < least {
+			if below := heaviest(m.Children, least); len(below) > 0 && work(&m.Self) < least {
 				list = append(list, below...)
 				continue
 			}

@@ -49,6 +49,9 @@ func split(t *timeline.Times) string {
 		seconds(t[timeline.Runnable]), seconds(t[timeline.IOWait]))
 }
 
+// work is a time without the waits for a CPU, which others are to blame for.
+func work(t *timeline.Times) uint64 { return t.Sum() - t[timeline.Runnable] }
+
 func importsOf(in *python.Interpreter) (sum timeline.Times) {
 	for _, m := range in.Roots {
 		sum.Add(&m.Total)

@@ -9,7 +9,8 @@ import (
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
 
-// Processes of one family import again what one of them could have held for all. The thresholds:
+// Processes of one family import again what one of them could have held for all. The thresholds, without waits
+// for a CPU:
 const (
 	// All children together; a preloaded server's children open next to nothing.
 	leastReimport = 100e6
@@ -142,7 +143,7 @@ func (f *family) judge(parents map[*timeline.Process]*python.Interpreter) (Findi
 	parent := parents[f.parent]
 	s := f.sharedBy(parent)
 	n := uint64(len(f.children))
-	if n < fewChildren || s.time.Sum() < leastReimport || s.time.Sum()/n < leastPerChild {
+	if n < fewChildren || work(&s.time) < leastReimport || work(&s.time)/n < leastPerChild {
 		return Finding{}, false
 	}
 	// One of them must import it in any case, unless the server did before.
@@ -156,7 +157,7 @@ func (f *family) judge(parents map[*timeline.Process]*python.Interpreter) (Findi
 				f.parent.PID, f.parent.Comm(), len(s.files), seconds(s.time.Sum()/n), seconds(s.time.Sum())),
 			split(&s.time),
 			"files: " + strings.Join(fileNames(s.files), ", "),
-			"what the parent had loaded before: " + f.preloaded(parent),
+			"what the parent had loaded of these packages: " + f.preloaded(parent, s),
 		},
 		Remedy: remedy,
 	}, true
@@ -173,26 +174,37 @@ func fileNames(files map[*timeline.File]bool) (names []string) {
 	return names
 }
 
-// preloaded says what of the application the parent had imported itself.
-func (f *family) preloaded(parent *python.Interpreter) string {
-	n := 0
-	var first string
-	if parent != nil {
-		for _, m := range parent.Modules {
-			if isApplication(m) && m.Open.Time < f.children[0].Opens[0].Time {
-				if n++; n == 1 {
-					first = m.Name
-				}
+// preloaded says what of the same packages the parent had imported itself before the first child did.
+func (f *family) preloaded(parent *python.Interpreter, s *shared) string {
+	packages := map[string]bool{}
+	for _, child := range f.children {
+		for _, m := range child.Modules {
+			if s.files[m.Open.File] {
+				packages[topLevel(m.Name)] = true
 			}
 		}
 	}
-	switch n {
-	case 0:
-		return "nothing of the application"
-	case 1:
-		return "only " + first
+	var names []string
+	if parent != nil {
+		for _, m := range parent.Modules {
+			if isApplication(m) && packages[topLevel(m.Name)] && m.Open.Time < f.children[0].Opens[0].Time {
+				names = append(names, m.Name)
+			}
+		}
 	}
-	return fmt.Sprintf("%d application modules, from %s on", n, first)
+	switch n := len(names); n {
+	case 0:
+		return "nothing of them"
+	case 1:
+		return "only " + names[0]
+	default:
+		return fmt.Sprintf("%d modules of the same packages, the last of them %s", n, names[n-1])
+	}
+}
+
+func topLevel(name string) string {
+	top, _, _ := strings.Cut(name, ".")
+	return top
 }
 
 // isForkServer recognises multiprocessing's fork server by what it runs, or by what it imported.
