@@ -66,7 +66,7 @@ func (r *run) boot(ctx context.Context) error {
 		"-drive", "if=virtio,format=raw,cache=unsafe,file="+disk,
 		"-kernel", r.image.kernel, "-initrd", r.initramfs(),
 		// A kernel that panics or oopses ends at once, and so does QEMU.
-		"-append", "console="+m.console+" panic=-1 oops=panic mitigations=off")...)
+		"-append", m.parameters+" panic=-1 oops=panic mitigations=off")...)
 	start := time.Now()
 	out, err := cmd.CombinedOutput()
 	r.took = time.Since(start)
