@@ -93,7 +93,7 @@ func (c *limitCase) fileLines() (lines []string) {
 		return list[i].Name() < list[j].Name()
 	})
 	for i, file := range list {
-		if i == namedFiles {
+		if i == namedFiles || 100*c.sum.files[file].bytes < c.reads.Again {
 			break
 		}
 		lines = append(lines, fmt.Sprintf("read again: %s of %s", mebibytes(c.sum.files[file].bytes), file.Name()))
