@@ -129,7 +129,7 @@ func (r *run) opensUntilNext(names map[*Open]string) {
 			}
 			m.open.Module = names[m.open]
 			if last != nil {
-				spent := m.times.Since(&last.times)
+				spent := since(&m.times, &last.times)
 				last.open.Until = &spent
 			}
 			last = m

@@ -201,7 +201,8 @@ const leadShare = 0.8
 func lead(pairs []pair) uint64 {
 	lengths := make([]uint64, 0, len(pairs))
 	for _, p := range pairs {
-		lengths = append(lengths, progress(&p.to.times)-progress(&p.from.times))
+		grown := since(&p.to.times, &p.from.times)
+		lengths = append(lengths, progress(&grown))
 	}
 	if len(lengths) == 0 {
 		return 0

@@ -57,6 +57,10 @@ func treeOf(b *strings.Builder, m *Module, depth int) {
 	}
 }
 
+// selfError is how much the self time may differ of a module that takes 100 ms and more itself: of one whose
+// code goes on after its last import, too.
+const selfError = 0.15
+
 // TestStories rebuilds the trees of recordings of small programs, each of which does one thing that makes
 // imports hard to follow; the .story says which. The .importtime is what the same run wrote itself: it
 // must say the same. make kerneltest records them anew, on this machine; with -update it rewrites the traces.
@@ -85,6 +89,11 @@ func TestStories(t *testing.T) {
 			a := Compare(interpreters[0], entries)
 			if a.Matched == 0 {
 				t.Error("no import is in both the trace and the log")
+			}
+			for _, p := range a.Times {
+				if d := abs(int64(p.Self - p.LogSelf)); p.LogSelf >= 100e6 && float64(d) > selfError*float64(p.LogSelf) {
+					t.Errorf("%s: %d ms itself in the log, %d ms here", p.Module, p.LogSelf/1e6, p.Self/1e6)
+				}
 			}
 			known := knownToDiffer(t, name)
 			for _, d := range a.Differ {
@@ -154,9 +163,15 @@ func checkSums(t *testing.T, in *Interpreter) {
 	if roots != all {
 		t.Errorf("pid %d: the roots take %v, all modules %v", in.Process.PID, roots, all)
 	}
-	for s, ns := range all {
-		if ns > in.Process.Times[s] {
-			t.Errorf("pid %d: imports take %d ns %s, the process %d", in.Process.PID, ns, timeline.State(s), in.Process.Times[s])
-		}
+	if all.Sum() > in.Process.Times.Sum() {
+		t.Errorf("pid %d: imports take %d ns, the process %d", in.Process.PID, all.Sum(), in.Process.Times.Sum())
+	}
+}
+
+func TestSince(t *testing.T) {
+	earlier := timeline.Times{timeline.Runnable: 30, timeline.Running: 10}
+	later := timeline.Times{timeline.Running: 60} // it was not runnable, but running
+	if got, want := since(&later, &earlier), (timeline.Times{timeline.Running: 20}); got != want {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -162,14 +162,15 @@ func (w *walker) reach(i int, target uint64) point {
 
 // between is the moment between two at which the thread had made some progress.
 func between(a, b point, target uint64) point {
-	x, y := progress(&a.times), progress(&b.times)
+	x, y := progress(&a.times), progress(&b.times) // y may be less, see since
 	if target <= x || y <= x {
 		return a
 	}
 	share := min(float64(target-x)/float64(y-x), 1)
 	mid := point{time: a.time}
+	spent := since(&b.times, &a.times)
 	for s := range mid.times {
-		d := uint64(float64(b.times[s]-a.times[s]) * share)
+		d := uint64(float64(spent[s]) * share)
 		mid.times[s] = a.times[s] + d
 		mid.time += d
 	}
@@ -268,10 +269,29 @@ func (w *walker) lastSeen(i int) point {
 	return w.at
 }
 
+// since is what a thread's times have grown by. A state can turn out later to have been another one: what was
+// taken for it before is then less than nothing, and the others have too much.
+func since(later, earlier *timeline.Times) (grown timeline.Times) {
+	var over uint64
+	for s := range grown {
+		if later[s] >= earlier[s] {
+			grown[s] = later[s] - earlier[s]
+		} else {
+			over += earlier[s] - later[s]
+		}
+	}
+	for s := range grown {
+		d := min(grown[s], over)
+		grown[s] -= d
+		over -= d
+	}
+	return grown
+}
+
 // spend gives the time up to a moment to the innermost import.
 func (w *walker) spend(to point) {
 	if n := len(w.stack); n > 0 {
-		spent := to.times.Since(&w.at.times)
+		spent := since(&to.times, &w.at.times)
 		w.stack[n-1].Self.Add(&spent)
 	}
 	w.at = to
