@@ -27,10 +27,10 @@ const (
 var rules = []layering.Rule{
 	{Dir: "tracer/event"},
 	{Dir: "tracer/tracefile", May: []string{"tracer/event", compress, xsys}},
-	{Dir: "tracer/timeline", May: []string{"tracer/tracefile", "tracer/event"}},
+	{Dir: "tracer/timeline", May: []string{"tracer/tracefile", "tracer/event", "tracer/milestone"}},
 	{Dir: "tracer/python", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event"}},
 	{Dir: "tracer/findings", May: []string{"tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event"}},
-	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event", pprof, protobuf}},
+	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event", "tracer/milestone", pprof, protobuf}},
 
 	{Dir: "bpf", May: []string{ebpf}, Tests: []string{"tracer/event"}},
 	{Dir: "tracer/milestone"},

@@ -48,6 +48,9 @@ type builder struct {
 	others  map[groupKey]string // of the others
 	groups  map[groupKey]*MemoryGroup
 
+	units   map[string]*Activation // what systemd said, by name
+	undated []undatedLine
+
 	calls    *calls
 	pageSize uint64
 
@@ -60,7 +63,7 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	h, t := src.Header(), src.Trailer()
 	b := &builder{
 		src:     src,
-		tl:      &Timeline{Header: h, Trailer: t, Start: h.Start, Can: abilitiesOf(h, t)},
+		tl:      &Timeline{Header: h, Trailer: t, Start: h.Start, Can: abilitiesOf(h, t), Activity: newActivity()},
 		sinks:   sinks,
 		now:     h.Start,
 		last:    ^uint64(0),
@@ -73,6 +76,7 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 		cgroups: map[uint64]string{},
 		others:  map[groupKey]string{},
 		groups:  map[groupKey]*MemoryGroup{},
+		units:   map[string]*Activation{},
 		calls:   callsOf(h.Arch),
 
 		pageSize: uint64(max(h.PageSize, 4096)),
@@ -100,8 +104,12 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 // add takes one event in. Whatever its order and content, the model stays consistent.
 func (b *builder) add(e event.Event) {
 	time := e.Head().Time
-	b.now = min(max(b.now, time), b.last)
 	b.tl.Events++
+	if told(e) {
+		b.addTold(e)
+		return
+	}
+	b.now = min(max(b.now, time), b.last)
 	// Probes are attached and detached one by one, so before and after the recording some events are
 	// missing. Who was born before it is worth knowing nevertheless.
 	before, after := time < b.tl.Start, time > b.last
@@ -221,6 +229,8 @@ func (b *builder) finish() {
 	}
 	b.finishFrequencies()
 	b.finishUnits()
+	b.joinUnits()
+	b.finishBoot()
 	b.finishMemory()
 	b.finishFiles()
 	b.finishLosses()

@@ -34,6 +34,12 @@ type Timeline struct {
 	// Interrupts is what each kind of interrupt work took; only recordings of an idle machine have it.
 	Interrupts []Interrupts
 
+	Boot       *Boot       // nil if systemd was not asked
+	Milestones []Milestone // by time
+	KernelLog  []KernelLine
+	Journal    []JournalLine
+	Activity   *Activity
+
 	cgroups map[uint64]string // paths by id
 }
 
@@ -186,9 +192,10 @@ type File struct {
 	written bool // opened for writing when it was last opened
 }
 
-// Unit is a systemd unit, from the cgroup's path.
+// Unit is a systemd unit, from the cgroup's path or from systemd.
 type Unit struct {
 	Name      string
+	Systemd   *Activation // what systemd says of it; nil if it was not asked
 	Processes []*Process
 	Times     Times
 	Reads     Reads

@@ -84,6 +84,7 @@ func (b *builder) closeAs(th *Thread, s State, at uint64) {
 		th.addSleep(s, at-th.since)
 		b.noteWait(th, s, th.since, at)
 	}
+	b.tl.Activity.add(th, s, th.since, at)
 	if len(b.sinks) > 0 {
 		b.emit(th, s, at)
 	}
