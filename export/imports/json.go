@@ -29,8 +29,15 @@ type interpreterJSON struct {
 	Total       prose.Secs      `json:"total_s"`
 	ImportsEnd  prose.Secs      `json:"imports_end_s"`
 	FirstWait   *prose.Secs     `json:"first_wait_s"`
+	Search      searchJSON      `json:"search"`
 	Calibration calibrationJSON `json:"calibration"`
 	Modules     []moduleJSON    `json:"modules"`
+}
+
+type searchJSON struct {
+	FailedOpens int        `json:"failed_opens"`
+	Listings    int        `json:"directory_listings"`
+	Time        prose.Secs `json:"estimated_s"`
 }
 
 type calibrationJSON struct {
@@ -87,6 +94,7 @@ func (im *Imports) interpreterOf(in *python.Interpreter) interpreterJSON {
 		Exe: prose.Named(in.Exe), Python: prose.Named(in.Version), Forked: in.Forked,
 		Start: prose.Secs(in.Start), Total: prose.Secs(sum.Sum()), ImportsEnd: prose.Secs(in.ImportsEnd),
 		FirstWait: prose.Known(prose.Secs(in.FirstWait), in.FirstWait != 0),
+		Search:    searchJSON{in.Search.FailedOpens, in.Search.Listings, prose.Secs(in.Search.Time)},
 		Calibration: calibrationJSON{
 			cal.Confidence().String(), cal.Step, cal.Behalf, cal.Loader, cal.Ceiling, cal.Differences, cal.Agree,
 		},

@@ -122,10 +122,20 @@ func (t *text) modules(in *python.Interpreter) {
 	if l.left > 0 {
 		t.line("%s not shown: --min and --top show more", prose.Count(l.left, "module"))
 	}
-	if t.o.Flat {
-		return
+	if !t.o.Flat {
+		t.legend(in)
 	}
+}
+
+// legend explains the columns, and says what is known of the search for modules.
+func (t *text) legend(in *python.Interpreter) {
 	t.line("CPU, waits and the share of all imports (# CPU, = CPU wait, ~ I/O, - other)\nare those of the cumulative time.")
+	search := fmt.Sprintf("Search for modules until imports ended: %s, %s; about %s in all. Not measured: stat calls, which "+
+		"most of the search consists of, and which a long sys.path multiplies.", prose.Count(in.Search.FailedOpens, "failed open"),
+		prose.Count(in.Search.Listings, "directory listing"), prose.Seconds(in.Search.Time))
+	for _, line := range prose.Wrap(search, prose.Columns, 0) {
+		t.line("%s", line)
+	}
 }
 
 // costliest is what a module takes at least to be among the rows of a tree. Whoever asked for it took longer, so

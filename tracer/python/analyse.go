@@ -86,6 +86,7 @@ func (r *run) finish(cal *Calibration, names map[*Open]string) {
 	}
 	r.ImportsEnd = importsEnd(r.Roots)
 	r.FirstWait = r.firstWait()
+	r.Search = r.search()
 	r.opensUntilNext(names)
 }
 
@@ -116,6 +117,27 @@ func (r *run) firstWait() uint64 {
 		}
 	}
 	return 0
+}
+
+// search counts what the search for modules did.
+func (r *run) search() (s Search) {
+	for _, t := range r.tracks {
+		for i := range t.marks {
+			switch m := &t.marks[i]; {
+			case m.time > r.ImportsEnd:
+			case m.look == failed:
+				s.FailedOpens++
+			case m.look == listed:
+				s.Listings++
+			}
+		}
+	}
+	for _, m := range r.Modules {
+		if m.Start < r.ImportsEnd && m.Open.Time > m.Start {
+			s.Time += min(r.Calibration.Lead, m.Open.Time-m.Start)
+		}
+	}
+	return s
 }
 
 // opensUntilNext fills in what is known of opens without the tree.

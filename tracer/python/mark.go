@@ -11,6 +11,7 @@ type mark struct {
 	times timeline.Times // the thread's time by state until then
 	open  *Open          // of a module, else nil
 	long  bool           // a sleep of longSleep or more
+	look  look           // what an open did for the search of a module
 }
 
 type markKind uint8
@@ -22,6 +23,15 @@ const (
 	paused                   // the thread left its CPU, or came back, but not to sleep
 	slept                    // it went to sleep
 	woke                     // it woke up
+)
+
+// look is what an open has to do with the search for a module.
+type look uint8
+
+const (
+	noLook look = iota
+	failed      // nothing was there
+	listed      // a directory was opened, to list it
 )
 
 // Open is an open of a module's file by Python: an import that reads it.
@@ -86,6 +96,12 @@ func (t *track) addPause(iv *timeline.Interval) {
 func (t *track) onOpen(o *timeline.Open) {
 	f := parseFile(o.Path)
 	m := t.add(opened, o.Time, o.UserSP)
+	switch {
+	case o.Result < 0:
+		m.look = failed
+	case o.File != nil && o.File.Mode&modeType == modeDirectory:
+		m.look = listed
+	}
 	reads := o.Flags&(openWriteOnly|openReadWrite) == 0
 	switch {
 	case f.kind == noModule:
@@ -111,6 +127,8 @@ func (t *track) onOpen(o *timeline.Open) {
 const (
 	openWriteOnly = 1
 	openReadWrite = 2
+	modeType      = 0o170000
+	modeDirectory = 0o040000
 )
 
 func (t *track) onImport(m *mark, o *timeline.Open, f moduleFile) {

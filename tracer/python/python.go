@@ -31,8 +31,17 @@ type Interpreter struct {
 	ImportsEnd uint64
 	// FirstWait is when its first thread then first slept for long: it waits for work. 0 if it did not.
 	FirstWait uint64
+	Search    Search
 	// WritesBytecode: it tried to write bytecode at least once.
 	WritesBytecode bool
+}
+
+// Search is what looking for modules cost until ImportsEnd, as far as it can be seen: the stat calls, which most
+// of the search consists of, are not recorded.
+type Search struct {
+	FailedOpens, Listings int
+	// Time is how long the imports looked for their files: estimated from the usual lead, see Calibration.
+	Time uint64
 }
 
 // run is an interpreter in the making, and which of its process's programs it is.
