@@ -18,7 +18,7 @@ const volatile __u32 thread_size = 16384;   /* size of a kernel stack, where the
 struct tracepoint_offsets {
 	__u32 switch_prev_pid, switch_prev_state, switch_next_pid;
 	__u32 waking_pid;
-	__u32 fork_child_pid;
+	__u32 fork_child, fork_flags;
 	__u32 exec_filename_loc, exec_old_pid;
 	__u32 rename_pid, rename_comm;
 	__u32 cpufreq_state, cpufreq_cpu;

@@ -120,7 +120,8 @@ type CoreTracepointOffsets struct {
 	SwitchPrevState uint32
 	SwitchNextPid   uint32
 	WakingPid       uint32
-	ForkChildPid    uint32
+	ForkChild       uint32
+	ForkFlags       uint32
 	ExecFilenameLoc uint32
 	ExecOldPid      uint32
 	RenamePid       uint32

@@ -67,13 +67,19 @@ int sched_waking(void *ctx)
 	return LEAVE_TO_OTHERS;
 }
 
-SEC("tracepoint/sched/sched_process_fork")
+/* include/uapi/linux/sched.h */
+#define CLONE_THREAD 0x00010000
+
+/* Unlike sched_process_fork, this tracepoint tells a thread from a process. */
+SEC("tracepoint/task/task_newtask")
 int process_fork(void *ctx)
 {
+	__u32 flags = FIELD(__u32, ctx, offsets.fork_flags); /* the low half */
 	struct event_fork event = {};
 
 	fill_header(&event.header, KIND_FORK, 0);
-	event.child_tid = FIELD(__u32, ctx, offsets.fork_child_pid);
+	event.child_tid = FIELD(__u32, ctx, offsets.fork_child);
+	event.child_pid = flags & CLONE_THREAD ? event.header.pid : event.child_tid;
 	emit(PROBE_PROCESS, &event, sizeof(event));
 	return LEAVE_TO_OTHERS;
 }

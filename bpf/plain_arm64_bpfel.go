@@ -98,7 +98,8 @@ type PlainTracepointOffsets struct {
 	SwitchPrevState uint32
 	SwitchNextPid   uint32
 	WakingPid       uint32
-	ForkChildPid    uint32
+	ForkChild       uint32
+	ForkFlags       uint32
 	ExecFilenameLoc uint32
 	ExecOldPid      uint32
 	RenamePid       uint32

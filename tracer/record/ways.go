@@ -84,7 +84,7 @@ var probes = []probe{
 		{via: "tracepoint", object: plainObject, status: tracefile.StatusLesser,
 			note: plainNote + "no exit codes, no counters at exit, paths of programs as the caller wrote them",
 			programs: []hook{
-				{program: "process_fork", attach: attachTracepoint, target: "sched/sched_process_fork"},
+				{program: "process_fork", attach: attachTracepoint, target: "task/task_newtask"},
 				{program: "process_exec", attach: attachTracepoint, target: "sched/sched_process_exec"},
 				{program: "process_exit", attach: attachTracepoint, target: "sched/sched_process_exit"},
 				{program: "process_rename", attach: attachTracepoint, target: "task/task_rename"},

@@ -101,7 +101,7 @@ func TestSchedComesLast(t *testing.T) {
 // TestTracepointFields compares the table of fields with the struct that tells the programs where they are.
 func TestTracepointFields(t *testing.T) {
 	short := map[string]string{
-		"sched_switch": "switch", "sched_waking": "waking", "sched_process_fork": "fork", "sched_process_exec": "exec",
+		"sched_switch": "switch", "sched_waking": "waking", "task_newtask": "fork", "sched_process_exec": "exec",
 		"task_rename": "rename", "cpu_frequency": "cpufreq", "mm_filemap_add_to_page_cache": "page", "mm_vmscan_memcg_reclaim_end": "reclaim",
 	}
 	for name, load := range loaders {
