@@ -170,3 +170,14 @@ func comm(name string) string {
 	}
 	return name[:min(len(name), 15)]
 }
+
+func waitForSize(t *testing.T, file string, size int64) {
+	t.Helper()
+	for range 1000 {
+		if info, err := os.Stat(file); err == nil && info.Size() >= size {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s didn't grow to %d bytes within 10 s", file, size)
+}

@@ -51,7 +51,7 @@ var crowdMember = newLoad("crowd-member", func(args []string) bool {
 		all.Wait()
 	case "sleeper":
 		for time.Now().Before(until) {
-			unix.Nanosleep(&unix.Timespec{Nsec: 5e6}, nil)
+			unix.Nanosleep(&unix.Timespec{Nsec: 10e6}, nil)
 		}
 	case "caller": // in the kernel most of the time
 		for time.Now().Before(until) {
@@ -124,24 +124,49 @@ func TestTimesAreTheKernels(t *testing.T) { compareTimes(t, record.Options{}) }
 
 func TestTimesAreTheKernelsWithoutBTF(t *testing.T) { compareTimes(t, record.Options{NoBTF: true}) }
 
+// compareTimes compares the times of the crowd with the kernel's. When a task is preempted by one that wakes
+// up, the kernel charges the newcomer from the moment of waking. On a machine that is busy with other things
+// that can make up more than what is allowed, so there are several attempts.
 func compareTimes(t *testing.T, o record.Options) {
+	t.Helper()
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		off := timesOff(t, o)
+		if len(off) == 0 || t.Failed() {
+			return
+		}
+		for _, message := range off {
+			if attempt < attempts {
+				t.Logf("attempt %d: %s", attempt, message)
+			} else {
+				t.Error(message)
+			}
+		}
+		if attempt == attempts {
+			return
+		}
+	}
+}
+
+// timesOff records the crowd once and returns what is off by more than is allowed.
+func timesOff(t *testing.T, o record.Options) (off []string) {
 	t.Helper()
 	steal := stolen()
 	tr, members := crowd.record(t, o)
 	if steal = stolen() - steal; steal > 0 {
 		steal += stolenStep
 	}
-	t.Cleanup(func() {
-		for _, m := range members {
-			if m.After == 0 {
-				unix.Kill(m.PID, unix.SIGKILL)
-			}
+	for _, m := range members {
+		if m.After == 0 {
+			t.Cleanup(func() { unix.Kill(m.PID, unix.SIGKILL) })
 		}
-	})
+	}
 	if n := tr.lost(event.ProbeSched, event.LostFull); n > 0 {
 		t.Errorf("%d sched events were lost", n)
 	}
-	t.Logf("%d switches, %d wakings in 2 s, %s stolen by the hypervisor", tr.switches, tr.wakings, ms(steal))
+	// Without BTF the kernel skips a waking that interrupts another program, and counts that.
+	skipped := tr.lost(event.ProbeSched, event.LostSkipped)
+	t.Logf("%d switches, %d wakings, %d skipped, %s stolen by the hypervisor", tr.switches, tr.wakings, skipped, ms(steal))
 	tl := tr.timeline(t)
 	for _, m := range members {
 		p := process(t, tl, m.PID)
@@ -150,14 +175,15 @@ func compareTimes(t *testing.T, o record.Options) {
 		t.Logf("%-8s ran for %s (kernel: %s); its first thread was runnable for %s (kernel: %s)",
 			m.Name, ms(ran), ms(m.CPU), ms(delayed), ms(m.First.Delayed))
 		if allowed := max(m.CPU/50, 5e6) + steal; distance(ran, m.CPU) > allowed {
-			t.Errorf("%s %d: off by %s in its CPU time, %s are allowed", m.Name, m.PID, ms(distance(ran, m.CPU)), ms(allowed))
+			off = append(off, fmt.Sprintf("%s %d: off by %s in its CPU time, %s are allowed", m.Name, m.PID, ms(distance(ran, m.CPU)), ms(allowed)))
 		}
 		// The kernel begins to count a little later: when the woken thread is in the queue.
-		if allowed := max(m.First.Delayed/33, 10e6) + steal; distance(delayed, m.First.Delayed) > allowed {
-			t.Errorf("%s %d: off by %s in the time that its first thread was runnable, %s are allowed",
-				m.Name, m.PID, ms(distance(delayed, m.First.Delayed)), ms(allowed))
+		if allowed := max(m.First.Delayed/33, 10e6) + steal; skipped == 0 && distance(delayed, m.First.Delayed) > allowed {
+			off = append(off, fmt.Sprintf("%s %d: off by %s in the time that its first thread was runnable, %s are allowed",
+				m.Name, m.PID, ms(distance(delayed, m.First.Delayed)), ms(allowed)))
 		}
 	}
+	return off
 }
 
 // checkLifetime checks that the state of each thread is known at any time, and that the states make up
@@ -179,7 +205,8 @@ func checkLifetime(t *testing.T, tl *timeline.Timeline, p *timeline.Process, m m
 	if p.Ended != (m.After != 0) {
 		t.Errorf("%s %d: ended is %v, its parent knows better", m.Name, m.PID, p.Ended)
 	}
-	if p.Start < m.Before || p.End > after {
+	const late = 1e6 // it can be waited for before it has left its CPU for the last time
+	if p.Start < m.Before || p.End > after+late {
 		t.Errorf("%s %d lived from %d to %d, its parent saw it from %d to %d", m.Name, m.PID, p.Start, p.End, m.Before, after)
 	}
 }

@@ -49,12 +49,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// setup is what a recorder is told in its argument.
+// setup is what a recorder is told in its argument: options that can be written down, and more.
 type setup struct {
-	record.Options
-	Notice *struct{} `json:",omitempty"` // hides Options.Notice, a function, from JSON
-	// Unmount lists file systems that the recorder shall not find.
-	Unmount []string
+	Output                string
+	Force, NoArgs, NoBTF  bool
+	Duration              time.Duration
+	Command, Without      []string
+	SampleHz, BufferBytes int
+	Unmount               []string // file systems that the recorder shall not find
+}
+
+func setupOf(o record.Options) setup {
+	return setup{o.Output, o.Force, o.NoArgs, o.NoBTF, o.Duration, o.Command, o.Without, o.SampleHz, o.BufferBytes, nil}
+}
+
+func (s setup) options() record.Options {
+	return record.Options{
+		Output: s.Output, Force: s.Force, NoArgs: s.NoArgs, NoBTF: s.NoBTF, Duration: s.Duration, Command: s.Command,
+		Without: s.Without, SampleHz: s.SampleHz, BufferBytes: s.BufferBytes,
+		Notice: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	}
 }
 
 func runRecorder(argument string) int {
@@ -64,8 +78,7 @@ func runRecorder(argument string) int {
 		for unix.Unmount(dir, unix.MNT_DETACH) == nil {
 		}
 	}
-	s.Options.Notice = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
-	status, err := record.Record(s.Options)
+	status, err := record.Record(s.options())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 	}
@@ -75,7 +88,7 @@ func runRecorder(argument string) int {
 // recorder returns a recorder that is yet to be started.
 func recorder(t *testing.T, o record.Options) *exec.Cmd {
 	t.Helper()
-	return setup{Options: o}.recorder(t)
+	return setupOf(o).recorder(t)
 }
 
 func (s setup) recorder(t *testing.T) *exec.Cmd {

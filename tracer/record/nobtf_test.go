@@ -38,7 +38,9 @@ func TestStatuses(t *testing.T) {
 func TestWithoutTracefs(t *testing.T) {
 	for _, noBTF := range []bool{false, true} {
 		o := record.Options{NoBTF: noBTF, Output: output(t), Command: []string{"grep", "tracefs", "/proc/self/mounts"}}
-		cmd := setup{Options: o, Unmount: []string{"/sys/kernel/tracing", "/sys/kernel/debug"}}.recorder(t)
+		s := setupOf(o)
+		s.Unmount = []string{"/sys/kernel/tracing", "/sys/kernel/debug"}
+		cmd := s.recorder(t)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 		r := run(t, cmd)
 		if r.status != 0 && (noBTF || r.status != 1) { // grep has found it where it is needed

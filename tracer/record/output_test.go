@@ -140,8 +140,9 @@ func TestKilledRecorder(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	wait := start(t, cmd)
 	name := partial(t, o.Output)
-	waitForSize(t, name, 8<<10) // all is written after the first round
-	time.Sleep(100 * time.Millisecond)
+	for readTrace(t, name).switches == 0 { // they are written after the first round
+		time.Sleep(50 * time.Millisecond)
+	}
 	unix.Kill(cmd.Process.Pid, unix.SIGKILL)
 	if r := wait(); r.status != 137 {
 		t.Fatalf("status %d, want 137", r.status)
@@ -161,15 +162,4 @@ func TestKilledRecorder(t *testing.T) {
 	if tl.Complete() || process(t, tl, int(tr.Header().CommandPID)).Ended {
 		t.Error("the model of the cut trace is complete, or tells that the command ended")
 	}
-}
-
-func waitForSize(t *testing.T, file string, size int64) {
-	t.Helper()
-	for range 1000 {
-		if info, err := os.Stat(file); err == nil && info.Size() >= size {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("%s didn't grow to %d bytes within 10 s", file, size)
 }
