@@ -45,6 +45,8 @@ var detectors = []func(start uint64) Detector{
 	func(uint64) Detector { return newFsyncs() },
 	func(uint64) Detector { return newBackoff() },
 	func(uint64) Detector { return newEntropy() },
+	func(uint64) Detector { return unitWait{} },
+	func(uint64) Detector { return restartLoop{} },
 	func(uint64) Detector { return governor{} },
 	func(uint64) Detector { return timers{} },
 	func(uint64) Detector { return pairs{} },
