@@ -63,6 +63,11 @@ stack; how sure that is, is printed (confidence). docs/imports.md tells more.`,
 			return o.show(cmd.OutOrStdout(), im)
 		},
 	}
+	o.register(cmd)
+	return cmd
+}
+
+func (o *importsFlags) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.filter.Process, "process", "", "only processes of this `NAME`, or with such a script")
 	f.Uint32Var(&o.filter.PID, "pid", 0, "only the process with this `PID`")
@@ -76,7 +81,6 @@ stack; how sure that is, is printed (confidence). docs/imports.md tells more.`,
 	f.StringVar(&o.format, "format", "text", "`FORM` of output: text, json, importtime")
 	f.StringVar(&o.check, "check", "", "compare with a `LOG` of -X importtime of the same run")
 	f.BoolVar(&o.json, "json", false, "print everything as JSON")
-	return cmd
 }
 
 // validate checks what the flags say and takes it over.

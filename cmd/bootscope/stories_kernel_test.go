@@ -223,70 +223,80 @@ func (o *onlyProcess) Trailer() *tracefile.Trailer {
 
 func (o *onlyProcess) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		pids, tids := map[uint32]bool{o.pid: true}, map[uint32]bool{0: true, o.pid: true}
-		paths := map[uint64]*event.Path{}
+		k := &keeper{pids: map[uint32]bool{o.pid: true}, tids: map[uint32]bool{o.pid: true}, paths: map[uint64]*event.Path{}}
 		for e, err := range o.Source.Events() {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			h := e.Head()
-			switch e := e.(type) {
-			case *event.Path:
-				kept := *e // an event is valid until the next one only
-				kept.SetTail(bytes.Clone(e.TailBytes()))
-				paths[e.File] = &kept
-				continue
-			case *event.Fork:
-				if pids[h.PID] {
-					pids[e.ChildPID], tids[e.ChildTID] = true, true
-				}
-			case *event.Switch:
-				if !tids[h.TID] || !tids[e.Next] {
-					if (!tids[h.TID] || h.TID == 0) && (!tids[e.Next] || e.Next == 0) {
-						continue
-					}
-					if !tids[h.TID] {
-						h.TID, e.State, e.Syscall = 0, 0, event.NoSyscall
-					}
-					if !tids[e.Next] {
-						e.Next = 0
-					}
-				} else if h.TID == e.Next {
-					continue
-				}
+			for _, e := range k.keep(e) {
 				if !yield(e, nil) {
 					return
 				}
-				continue
-			case *event.Waking:
-				if tids[e.Target] && e.Target != 0 {
-					if !tids[h.TID] {
-						h.TID = 0
-					}
-					if !yield(e, nil) {
-						return
-					}
-				}
-				continue
-			}
-			if !pids[h.PID] {
-				continue
-			}
-			for _, id := range idsOf(e) {
-				if p := paths[id]; p != nil {
-					p.Time, p.TID, p.PID, p.CPU = h.Time, h.TID, h.PID, h.CPU
-					delete(paths, id)
-					if !yield(p, nil) {
-						return
-					}
-				}
-			}
-			if !yield(e, nil) {
-				return
 			}
 		}
 	}
+}
+
+// keeper knows which processes and threads are to be kept, and the paths that were not needed yet.
+type keeper struct {
+	pids, tids map[uint32]bool
+	paths      map[uint64]*event.Path
+}
+
+// keep returns what is kept of an event: nothing, or the event after the paths that it needs.
+func (k *keeper) keep(e event.Event) []event.Event {
+	h := e.Head()
+	switch e := e.(type) {
+	case *event.Path:
+		kept := *e // an event is valid until the next one only
+		kept.SetTail(bytes.Clone(e.TailBytes()))
+		k.paths[e.File] = &kept
+		return nil
+	case *event.Switch:
+		h.TID, e.Next = k.orIdle(h.TID), k.orIdle(e.Next)
+		if h.TID == e.Next {
+			return nil
+		}
+		if h.TID == 0 {
+			e.State, e.Syscall = 0, event.NoSyscall
+		}
+		return []event.Event{e}
+	case *event.Waking:
+		if !k.tids[e.Target] {
+			return nil
+		}
+		h.TID = k.orIdle(h.TID)
+		return []event.Event{e}
+	case *event.Fork:
+		if k.pids[h.PID] {
+			k.pids[e.ChildPID], k.tids[e.ChildTID] = true, true
+		}
+	}
+	if !k.pids[h.PID] {
+		return nil
+	}
+	return append(k.pathsOf(e), e)
+}
+
+func (k *keeper) orIdle(tid uint32) uint32 {
+	if k.tids[tid] {
+		return tid
+	}
+	return 0
+}
+
+// pathsOf are the paths that an event is the first to name, moved to just before it.
+func (k *keeper) pathsOf(e event.Event) (list []event.Event) {
+	h := e.Head()
+	for _, id := range idsOf(e) {
+		if p := k.paths[id]; p != nil {
+			p.Time, p.TID, p.PID, p.CPU = h.Time, h.TID, h.PID, h.CPU
+			delete(k.paths, id)
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // idsOf returns the files that an event names.
