@@ -34,6 +34,7 @@ type Task struct {
 	WokenBy     []Source // most often first
 	MajorFaults uint64
 	FaultsKnown bool
+	Reread      uint64 // bytes that reclaim had evicted, and that had to be read again
 	sources     map[string]*Source
 }
 
@@ -68,7 +69,7 @@ func (i *Idle) addTasks() {
 		switch {
 		case th.Process.Recorder:
 			i.Recorder.add(t)
-		case t.CPU > 0 || t.Wakeups > 0:
+		case t.CPU > 0 || t.Wakeups > 0 || t.MajorFaults > 0:
 			i.Tasks = append(i.Tasks, t)
 		}
 	}
@@ -91,6 +92,7 @@ func (i *Idle) taskOf(th *timeline.Thread) *Task {
 	if c := th.Counters; c != nil {
 		t.MajorFaults, t.FaultsKnown = c.MajorFaults, true
 	}
+	t.Reread = th.Reads.Again
 	for _, s := range i.wakeups.Of(th) {
 		from := Source{By: i.SourceName(s), Count: s.Count, calls: s.Count, Call: i.callOf(s)}
 		from.Period, from.Regular = s.Rhythm()
@@ -132,6 +134,7 @@ func (t *Task) add(other *Task) {
 	t.CPU += other.CPU
 	t.Wakeups += other.Wakeups
 	t.MajorFaults += other.MajorFaults
+	t.Reread += other.Reread
 	t.FaultsKnown = t.FaultsKnown && other.FaultsKnown
 	for _, s := range other.WokenBy {
 		t.wokenBy(s)
@@ -216,15 +219,21 @@ func (i *Idle) perSecond(count uint64) float64 {
 	return float64(count) * 1e9 / float64(max(i.Duration(), 1))
 }
 
+// threadName is a thread's name without its id, which has a column of its own.
+func threadName(th *timeline.Thread) string {
+	if th.Process != nil && th.Process.Kernel {
+		return prose.Printable(th.Name())
+	}
+	return prose.Printable(th.Comm)
+}
+
 // name is what a task is called.
 func (t *Task) name() string {
 	switch {
 	case t.Thread != nil && t.Unit != "" && !t.Thread.Process.Kernel:
-		return prose.Printable(t.Thread.Comm) + " (" + prose.Printable(t.Unit) + ")"
-	case t.Thread != nil && t.Thread.Process.Kernel:
-		return prose.Printable(t.Thread.Name())
+		return threadName(t.Thread) + " (" + prose.Printable(t.Unit) + ")"
 	case t.Thread != nil:
-		return prose.Printable(t.Thread.Comm)
+		return threadName(t.Thread)
 	case t.Unit == "":
 		return noUnit
 	}

@@ -171,6 +171,7 @@ func (i *Idle) loadOf(t *Task) loadJSON {
 		CPU: round(i.percent(t.CPU)), CPUTime: prose.Secs(t.CPU), Wakeups: round(i.perSecond(t.Wakeups)),
 		WokenBy:     []sourceJSON{},
 		MajorFaults: prose.Known(round(i.perSecond(t.MajorFaults)), t.FaultsKnown),
+		Reread:      prose.Known(round(i.perSecond(t.Reread)), i.Can.Reads),
 	}
 	for _, s := range t.WokenBy {
 		l.WokenBy = append(l.WokenBy, sourceJSON{prose.ValidUTF8(s.By), round(i.perSecond(s.Count)), prose.Named(s.Call),

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"sort"
 	"strings"
 
 	"github.com/bootscope/bootscope/export/prose"
@@ -36,6 +37,7 @@ func Text(w io.Writer, i *Idle, o Options) error {
 	} else {
 		t.tasks("Tasks", i.Tasks)
 	}
+	t.memory()
 	t.interrupts()
 	return t.Flush()
 }
@@ -171,6 +173,31 @@ func (t *text) wokenBy(task *Task) string {
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// memory writes who waits for storage since memory is short: nothing if nobody does.
+func (t *text) memory() {
+	var list []*Task
+	for _, u := range t.i.Units() {
+		if u.MajorFaults > 0 || u.Reread > 0 {
+			list = append(list, u)
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	sort.SliceStable(list, func(a, b int) bool {
+		return list[a].Reread > list[b].Reread || list[a].Reread == list[b].Reread && list[a].MajorFaults > list[b].MajorFaults
+	})
+	n := t.rows(len(list))
+	t.line("Major faults and what was read again, by unit (%d of %d)", n, len(list))
+	for _, u := range list[:n] {
+		again := "-"
+		if t.i.Can.Reads {
+			again = prose.Size(uint64(t.i.perSecond(u.Reread))) + "/s"
+		}
+		t.line("%7.1f/s %13s  %s", t.i.perSecond(u.MajorFaults), again, u.name())
+	}
 }
 
 // interrupts writes what interrupts took: time that is part of what they interrupted.

@@ -146,7 +146,7 @@ func (v *Watch) rows(now uint64) (rows []row, busy, recorder reading) {
 			continue
 		}
 		busy.add(did)
-		r := row{name: prose.Printable(th.Name()), tid: th.TID, reading: did}
+		r := row{name: threadName(th), tid: th.TID, reading: did}
 		if !v.o.ByUnit {
 			rows = append(rows, r)
 			continue
