@@ -1,52 +1,22 @@
 package export
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
 
-// imports shows each import as a slice on its thread's track, within the one whose module asked for it.
+// imports shows each import as a slice on its thread's track.
 func (x *perfettoExport) imports(interpreters []*python.Interpreter) {
-	roots := map[int][]*python.Module{} // by Thread.Index
-	confidence := map[*python.Module]string{}
-	for _, in := range interpreters {
-		for _, m := range in.Roots {
-			thread := m.Open.Thread.Index
-			roots[thread] = append(roots[thread], m)
-			confidence[m] = in.Calibration.Confidence().String()
+	for e := range importEdges(x.tl, interpreters) {
+		t := x.track(e.module.Open.Thread, e.at)
+		if !e.begins {
+			x.w.end(t, e.at)
+			continue
 		}
-	}
-	for _, th := range x.tl.Threads {
-		x.modules(roots[th.Index], x.tl.Start, x.tl.End, func(m *python.Module, a *annotations) {
-			a.text("confidence", confidence[m])
-		})
-	}
-}
-
-// modules writes imports that one module, or none, asked for, and those in them. A viewer would hang one
-// into another if they overlapped. So they don't: when an import ends is inferred, and is mostly the least
-// certain, so an end gives way.
-func (x *perfettoExport) modules(list []*python.Module, from, to uint64, extra func(*python.Module, *annotations)) {
-	list = slices.SortedStableFunc(slices.Values(list), func(a, b *python.Module) int { return cmp.Compare(a.Start, b.Start) })
-	for i, m := range list {
-		until := to
-		if i+1 < len(list) {
-			until = min(to, max(from, list[i+1].Start))
-		}
-		start := min(max(m.Start, from), until)
-		end := min(max(m.End, start), until)
-		t := x.track(m.Open.Thread, start)
 		a := x.w.args()
-		describeModule(a, m)
-		if extra != nil {
-			extra(m, a)
-		}
-		x.w.begin(t, start, "import", m.Name, a)
-		x.modules(m.Children, start, end, nil)
-		x.w.end(t, end)
+		describeModule(a, e.module)
+		a.text("confidence", e.confidence)
+		x.w.begin(t, e.at, "import", e.module.Name, a)
 	}
 }
 
