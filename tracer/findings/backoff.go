@@ -51,8 +51,15 @@ type client struct {
 	server      *timeline.Process
 	listens     uint64 // when the listener came; 0: not yet
 	slept       uint64 // since then
-	in          timeline.Interval
+	longest     sleep
 	tried       uint64 // when it tried again; 0: not before the recording ended
+}
+
+// sleep is how long it slept at a stretch, and in which system call.
+type sleep struct {
+	time    uint64
+	syscall uint16
+	compat  bool
 }
 
 func newBackoff() *backoff {
@@ -102,7 +109,7 @@ func (x *backoff) connect(p *timeline.Process, s *timeline.Socket) {
 		x.watched[s.Thread][c] = true
 	}
 	// If it is refused although somebody listens, that was not its listener, or is gone.
-	c.thread, c.last, c.listens, c.slept, c.server = s.Thread, s.Time, 0, 0, nil
+	c.thread, c.last, c.listens, c.slept, c.server, c.longest = s.Thread, s.Time, 0, 0, nil, sleep{}
 	c.count++
 }
 
@@ -144,8 +151,8 @@ func (x *backoff) Interval(iv *timeline.Interval) {
 		}
 		slept := iv.End - max(iv.Start, c.listens)
 		c.slept += slept
-		if slept > c.in.End-c.in.Start {
-			c.in = timeline.Interval{Start: iv.End - slept, End: iv.End, Syscall: iv.Syscall, Compat: iv.Compat}
+		if slept > c.longest.time {
+			c.longest = sleep{slept, iv.Syscall, iv.Compat}
 		}
 	}
 }
@@ -180,8 +187,8 @@ func (c *client) finding(r *Recording, late uint64) Finding {
 		outcome = "it had not tried again when it or the recording ended"
 	}
 	call := "asleep"
-	if c.in.Syscall != event.NoSyscall {
-		call = "asleep, in " + syscalls.Name(r.Header.Arch, c.in.Compat, c.in.Syscall)
+	if c.longest.syscall != event.NoSyscall {
+		call = "asleep, in " + syscalls.Name(r.Header.Arch, c.longest.compat, c.longest.syscall)
 	}
 	f := Finding{
 		ID: "backoff-sleep", Title: "a client sleeps on although its server is there", Cost: late, PID: c.process.PID,
