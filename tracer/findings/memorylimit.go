@@ -121,6 +121,9 @@ func (x *memoryLimit) caseOf(r *Recording, g *timeline.MemoryGroup) *limitCase {
 	c.limit, c.high, _ = g.Limit()
 	c.sum.files = map[*timeline.File]*fileRereads{}
 	for _, p := range g.Processes {
+		if p.Recorder {
+			continue
+		}
 		c.reads.Bytes += p.Reads.Bytes
 		c.reads.Again += p.Reads.Again
 		c.faults += p.FaultEvents

@@ -80,8 +80,9 @@ func (b *builder) fileOfInode(key inodeKey) *File {
 // onMapping keeps the path of what was mapped before the recording, and of what overlayfs maps: the
 // file beneath, which nobody opens by its name.
 func (b *builder) onMapping(e *event.Mapping) {
-	if e.Inode != 0 {
-		b.mapped[inodeKey{e.Inode, e.Device}] = string(e.TailBytes())
+	key := inodeKey{e.Inode, e.Device}
+	if path := e.TailBytes(); e.Inode != 0 && b.mapped[key] != string(path) {
+		b.mapped[key] = string(path)
 	}
 }
 
