@@ -60,6 +60,7 @@ type moduleJSON struct {
 	End         prose.Secs `json:"end_s"`
 	EndSeen     bool       `json:"end_seen"`
 	Again       bool       `json:"again"`
+	Main        bool       `json:"main"`
 	Self        prose.Secs `json:"self_s"`
 	Cumulative  prose.Secs `json:"cumulative_s"`
 	splitJSON
@@ -116,7 +117,7 @@ func (im *Imports) interpreterOf(in *python.Interpreter) interpreterJSON {
 func (im *Imports) moduleOf(m *python.Module, index map[*python.Module]int) moduleJSON {
 	j := moduleJSON{
 		Name: prose.ValidUTF8(m.Name), File: prose.ValidUTF8(m.Open.File.Path), TID: m.Open.Thread.TID,
-		Start: prose.Secs(m.Start), End: prose.Secs(m.End), EndSeen: m.EndSeen, Again: m.Again,
+		Start: prose.Secs(m.Start), End: prose.Secs(m.End), EndSeen: m.EndSeen, Again: m.Again, Main: m.Main,
 		Self: prose.Secs(m.Self.Sum()), Cumulative: prose.Secs(m.Total.Sum()),
 		splitJSON: im.splitOf(&m.Self), OfCumulative: im.splitOf(&m.Total),
 		Recompiled: m.Open.Cache.Compiled(),

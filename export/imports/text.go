@@ -198,6 +198,8 @@ func (l *lister) row(m *python.Module, depth int) bool {
 // noteOn marks what is special about an import.
 func noteOn(m *python.Module) string {
 	switch {
+	case m.Main:
+		return " (the program)"
 	case m.Again:
 		return " (again)"
 	case m.Open.Cache.State == python.Missing, m.Open.Cache.State == python.Stale:

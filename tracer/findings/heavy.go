@@ -28,7 +28,7 @@ func (*heavyImport) Find(r *Recording) (found []Finding) {
 	for _, in := range r.Interpreters {
 		sum := importsOf(in)
 		least := max(uint64(shareHeavy*float64(work(&sum))), leastHeavy)
-		for _, m := range heaviest(in.Roots, least) {
+		for _, m := range heaviest(in.Asked(), least) {
 			if _, _, eager := eagerPackage(m); !eager {
 				found = append(found, heavy(in, m, &sum))
 			}

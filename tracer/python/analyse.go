@@ -84,10 +84,22 @@ func (r *run) finish(cal *Calibration, names map[*Open]string) {
 	for _, m := range r.Roots {
 		m.total()
 	}
-	r.ImportsEnd = importsEnd(r.Roots)
+	r.ImportsEnd = importsEnd(r.Asked())
 	r.FirstWait = r.firstWait()
 	r.Search = r.search()
 	r.opensUntilNext(names)
+}
+
+// Asked are the imports that the program itself asked for.
+func (in *Interpreter) Asked() (list []*Module) {
+	for _, m := range in.Roots {
+		if m.Main {
+			list = append(list, m.Children...)
+		} else {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // pause without an import ends the imports of a start: what comes later was asked for by the running program.
@@ -95,8 +107,8 @@ const pause = 1e9
 
 // importsEnd is when the imports of an interpreter's start had ended: the end of the last import before the
 // first second without one, on any of its threads.
-func importsEnd(roots []*Module) (end uint64) {
-	for i, m := range roots {
+func importsEnd(asked []*Module) (end uint64) {
+	for i, m := range asked {
 		if i > 0 && m.Start > end+pause {
 			break
 		}

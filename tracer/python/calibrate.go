@@ -117,16 +117,22 @@ func calibrate(exe string, runs []*run, names map[*Open]string) *Calibration {
 	return c
 }
 
-// count judges how many differences fit: the same level again, a step down, or any number of steps up,
-// with or without a package on behalf of its submodule.
+// count judges how many differences fit: the same level again, a step down, or any number of steps up, each
+// also with a package on behalf of its submodule, or with a submodule that is asked for by its package.
 func (c *Calibration) count(pairs []pair) {
 	fits := func(d uint64) bool {
-		return d%c.Step == 0 || c.Behalf != 0 && (d%c.Step == c.Behalf || (d+c.Behalf)%c.Step == 0)
+		for _, extra := range []uint64{0, c.Behalf, c.From} {
+			if d%c.Step == extra%c.Step || (d+extra)%c.Step == 0 {
+				return true
+			}
+		}
+		return false
 	}
+	deepest := int64(c.Step + max(c.Behalf, c.From))
 	for _, p := range pairs {
 		if p.kinds(false, false) && abs(p.deeper()) < otherStack {
 			c.Differences++
-			if d := p.deeper(); d > 0 && uint64(d) <= c.Step+c.Behalf && fits(uint64(d)) || d <= 0 && fits(uint64(-d)) {
+			if d := p.deeper(); d <= deepest && fits(abs(d)) {
 				c.Agree++
 			}
 		}

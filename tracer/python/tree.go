@@ -17,9 +17,11 @@ type Module struct {
 	End      uint64
 	// EndSeen: something told when it ended, else the next event only bounds it.
 	EndSeen bool
-	Again   bool           // the process had begun to import it before: it failed, or was reloaded
-	Self    timeline.Times // without its children
-	Total   timeline.Times // with them
+	// Main: it is the program itself, run with -m. What its code does is no part of an import, so it has no self time.
+	Main  bool
+	Again bool           // the process had begun to import it before: it failed, or was reloaded
+	Self  timeline.Times // without its children
+	Total timeline.Times // with them
 
 	base uint64 // the stack pointer at its open, as Python itself would have opened it
 }
@@ -40,6 +42,7 @@ type walker struct {
 	cal   *Calibration
 	names map[*Open]string
 
+	program string // what runs as the main module, "" if no module does
 	stack   []*Module
 	last    *Module // the latest import
 	modules []*Module
@@ -50,7 +53,7 @@ type walker struct {
 
 // walk rebuilds the imports of a thread.
 func walk(t *track, cal *Calibration, names map[*Open]string) []*Module {
-	w := &walker{track: t, cal: cal, names: names}
+	w := &walker{track: t, cal: cal, names: names, program: t.run.Program}
 	lastImport := -1
 	for i := range t.marks {
 		if t.marks[i].what == imported {
@@ -103,19 +106,29 @@ func (w *walker) begin(i int) {
 	here := w.before(i)
 	next.Start = here.time
 	depth := w.depthFor(next)
-	if depth == 0 && w.slept.time > w.at.time {
-		w.closeAll(w.slept)
+	if w.slept.time > w.at.time && (depth == 0 || depth == 1 && w.stack[0].Main) {
+		w.closeTo(depth, w.slept)
 	}
 	w.slept = point{}
 	w.closeTo(depth, here)
 	w.spend(here)
 	if depth > 0 {
 		next.Parent = w.stack[depth-1]
+	} else if w.isMain(next) {
+		next.Main, w.program = true, ""
 	}
 	w.adopt(next)
 	w.stack = append(w.stack, next)
 	w.modules = append(w.modules, next)
 	w.last = next
+}
+
+// isMain tells whether a module is what -m runs. Of a package that is its __main__.
+func (w *walker) isMain(m *Module) bool {
+	if w.program == "" || m.Open.file.name == "__init__" {
+		return false
+	}
+	return m.Name == w.program || m.Name == w.program+".__main__"
 }
 
 // before is when an import began: before it opened the file, it looked for it.
@@ -244,7 +257,7 @@ func (w *walker) lastSeen(i int) point {
 
 // spend gives the time up to a moment to the innermost import.
 func (w *walker) spend(to point) {
-	if n := len(w.stack); n > 0 {
+	if n := len(w.stack); n > 0 && !w.stack[n-1].Main {
 		spent := since(&to.times, &w.at.times)
 		w.stack[n-1].Self.Add(&spent)
 	}
