@@ -11,8 +11,8 @@ func documentOf(r *Report) *document {
 	return &document{
 		Schema:     Schema,
 		Trace:      traceOf(r),
-		Milestones: []milestoneJSON{},
-		Phases:     []phaseJSON{},
+		Milestones: milestonesOf(r),
+		Phases:     phasesOf(r),
 		Processes:  each(r.Processes, r.processOf),
 		Units:      each(r.Units, r.unitOf),
 		Files:      each(usedFiles(r), r.fileOf),
@@ -21,6 +21,10 @@ func documentOf(r *Report) *document {
 		Memory:     each(r.Memory, r.memoryOf),
 		Shortage:   r.reclaimsOf(&r.Shortage),
 		Findings:   findingsOf(r),
+		Chain:      chainOf(r),
+		Initcalls:  initcallsOf(r),
+		Steps:      clockStepsOf(r),
+		Budget:     each(r.Spending, spendingOf),
 	}
 }
 
@@ -114,29 +118,6 @@ func (r *Report) sleepOf(w *wait) sleepJSON {
 	return sleepJSON{
 		known(w.Syscall, w.Syscall != event.NoSyscall), w.Compat, r.in(w), w.State.String(), secs(w.Time), w.Count,
 	}
-}
-
-func (r *Report) unitOf(u *timeline.Unit) unitJSON {
-	j := unitJSON{
-		Name: validUTF8(u.Name), Processes: len(u.Processes),
-		Runnable: known(secs(u.Times[timeline.Runnable]), r.Can.Sched),
-		IOWait:   known(secs(u.Times[timeline.IOWait]), r.Can.IOWait),
-	}
-	j.readsJSON, j.syncsJSON, j.reclaimsJSON = r.readsOf(&u.Reads), r.syncsOf(&u.Syncs), r.reclaimsOf(&u.Reclaims)
-	var start, end, cpu uint64
-	startKnown, ended, cpuKnown := true, true, true
-	for i, p := range u.Processes {
-		ns, ok := r.cpuOf(p)
-		cpu += ns
-		cpuKnown = cpuKnown && ok
-		startKnown, ended = startKnown && p.StartKnown, ended && p.Ended
-		if i == 0 || p.Start < start {
-			start = p.Start
-		}
-		end = max(end, p.End)
-	}
-	j.Start, j.End, j.CPU = known(secs(start), startKnown), known(secs(end), ended), known(secs(cpu), cpuKnown)
-	return j
 }
 
 func pythonOf(r *Report) []pythonJSON {

@@ -29,6 +29,10 @@ type document struct {
 	Memory     []memoryJSON    `json:"memory"`
 	Shortage   reclaimsJSON    `json:"shortage"`
 	Findings   []findingJSON   `json:"findings"`
+	Chain      chainJSON       `json:"chain"`
+	Initcalls  []initcallJSON  `json:"initcalls"`
+	Steps      []clockStepJSON `json:"clock_steps"`
+	Budget     []spendingJSON  `json:"budget"`
 }
 
 type traceJSON struct {
@@ -77,18 +81,6 @@ type selfJSON struct {
 	MaxRSS       *uint64 `json:"max_rss_bytes"`
 	Attach       *secs   `json:"attach_s"`
 	BytesWritten *uint64 `json:"bytes_written"`
-}
-
-type milestoneJSON struct {
-	Name   string `json:"name"`
-	Time   secs   `json:"t_s"`
-	Source string `json:"source"`
-}
-
-type phaseJSON struct {
-	Name  string `json:"name"`
-	Start secs   `json:"start_s"`
-	End   secs   `json:"end_s"`
 }
 
 type statesJSON struct {
@@ -144,20 +136,6 @@ type sleepJSON struct {
 	State   string  `json:"state"`
 	Time    secs    `json:"time_s"`
 	Count   uint64  `json:"count"`
-}
-
-type unitJSON struct {
-	Name     string `json:"name"`
-	Start    *secs  `json:"start_s"`
-	Active   *secs  `json:"active_s"`
-	End      *secs  `json:"end_s"`
-	CPU      *secs  `json:"cpu_s"`
-	Runnable *secs  `json:"runnable_s"`
-	IOWait   *secs  `json:"io_wait_s"`
-	readsJSON
-	syncsJSON
-	reclaimsJSON
-	Processes int `json:"processes"`
 }
 
 type fileJSON struct {

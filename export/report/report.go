@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/bootscope/bootscope/tracer/findings"
+	"github.com/bootscope/bootscope/tracer/milestone"
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
@@ -17,13 +18,25 @@ type Report struct {
 	*timeline.Timeline
 	Python   []*python.FileTime // longest first
 	Findings []findings.Finding // costliest first
+	Starts   []*Start           // of units, longest first
+	// Missed are milestones that were asked for and were not reached.
+	Missed   []*milestone.Milestone
+	Spending []Spending // of the budgets that were asked for
 }
 
-// Build reads a trace and looks for everything.
-func Build(src tracefile.Source) (*Report, error) {
+// Build reads a trace and looks for everything, and for milestones beside those that are in it.
+func Build(src tracefile.Source, milestones ...*milestone.Milestone) (*Report, error) {
+	seeker, err := newSeeker(milestones)
+	if err != nil {
+		return nil, err
+	}
 	modules := python.NewCollector()
 	detectors := findings.New(src.Header().Start)
-	tl, err := timeline.Build(src, append(detectors.Sinks(), modules)...)
+	tl, err := timeline.Build(src, append(detectors.Sinks(), modules, seeker)...)
+	if err != nil {
+		return nil, err
+	}
+	missed, err := seeker.addTo(tl)
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +45,8 @@ func Build(src tracefile.Source) (*Report, error) {
 		Timeline: tl,
 		Python:   python.Flat(interpreters),
 		Findings: detectors.Find(&findings.Recording{Timeline: tl, Interpreters: interpreters}),
+		Starts:   startsOf(tl, interpreters),
+		Missed:   missed,
 	}, nil
 }
 

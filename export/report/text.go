@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/bootscope/bootscope/tracer/findings"
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
@@ -24,6 +25,7 @@ func Text(w io.Writer, r *Report, top int) error {
 	t.recorded()
 	t.cost()
 	t.losses()
+	t.boot()
 	t.findings()
 	t.tables(t.all())
 	t.Flush()
@@ -47,6 +49,9 @@ func (t *text) all() []table {
 			table{"waits by system call", r.blockedTime(), (*text).waits})
 	}
 	return append(list,
+		table{"critical chain", r.chainTime(), (*text).criticalChain},
+		table{"units by start", r.startTime(), (*text).blame},
+		table{"initcalls", r.initcallTime(), (*text).initcalls},
 		table{"Python modules", moduleTime(r), (*text).modules},
 		table{"files read", r.readTime(), (*text).filesRead},
 		table{"reclaim", r.reclaimTime(), (*text).reclaim},
@@ -115,15 +120,26 @@ func (t *text) findings() {
 			about += ", " + printable(f.Unit)
 		}
 		t.line("%3d. at most %s: %s%s [%s]", i+1, seconds(f.Cost), printable(f.Title), about, f.ID)
-		if i >= detailed {
-			continue
+		if i < detailed {
+			t.details(&f, n-1-i)
 		}
-		for j, e := range f.Evidence {
-			if j < t.rows(len(f.Evidence)) {
-				t.paragraph("     "+printable(e), 7)
-			}
+	}
+}
+
+// details writes the evidence and the remedy of a finding. In the short form, what has no room beside the
+// lines that are still to come is left out.
+func (t *text) details(f *findings.Finding, toCome int) {
+	parts := []string{}
+	for j, e := range f.Evidence {
+		if j < t.rows(len(f.Evidence)) {
+			parts = append(parts, "     "+printable(e))
 		}
-		t.paragraph("     Remedy: "+printable(f.Remedy)+".", 7)
+	}
+	for _, part := range append(parts, "     Remedy: "+printable(f.Remedy)+".") {
+		n := len(wrap(part, columns, 7))
+		if reserved := t.reserved(); reserved == 0 || t.lines()+n+toCome+reserved < screenLines {
+			t.paragraph(part, 7)
+		}
 	}
 }
 

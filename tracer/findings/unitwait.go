@@ -88,17 +88,18 @@ func recorders(u *timeline.Unit) bool {
 
 func (w *waitingUnit) finding(r *Recording, links []timeline.Link, goal string) Finding {
 	f := Finding{
-		ID: "unit-wait", Title: "a unit's start takes long while nothing of it runs", Cost: w.to - w.from, Unit: w.Name,
+		ID: "unit-wait", Title: "a unit only waits while it starts", Cost: w.to - w.from, Unit: w.Name,
 		Evidence: []string{w.when(r), w.meanwhile(r)}, Remedy: w.remedy(),
 	}
 	if strings.HasSuffix(w.Name, ".device") {
 		f.Title = "a device comes late"
 	}
+	// What systemd was not asked for, such as who comes after whom, can't be in the chain.
+	if n := len(links); n > 0 && links[n-1].Unit.Systemd.Asked {
+		f.Evidence = append(f.Evidence, onChain(w.Unit, links, goal))
+	}
 	if why := whyStarted(w.Systemd); why != "" {
 		f.Evidence = append(f.Evidence, why)
-	}
-	if goal != "" {
-		f.Evidence = append(f.Evidence, onChain(w.Unit, links, goal))
 	}
 	return f
 }
@@ -163,7 +164,7 @@ func some(list []string) string {
 func onChain(u *timeline.Unit, links []timeline.Link, goal string) string {
 	for _, l := range links {
 		if l.Unit == u && !l.Own {
-			return "it is on the critical chain to " + goal + ", which can be as much earlier"
+			return "it is on the critical chain to " + goal + ", which can be earlier by as much at most"
 		}
 	}
 	return "it is not on the critical chain to " + goal + ", which is no earlier without it"

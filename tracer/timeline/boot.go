@@ -30,6 +30,8 @@ type Milestone struct {
 	Time   uint64
 	Source string // its spec
 	PID    uint32 // of who reached it, 0 if not known
+	// Chosen: the reader of the recording asked for it.
+	Chosen bool
 }
 
 // KernelLine is a line of the kernel's log.
@@ -89,7 +91,7 @@ func (b *builder) addTold(e event.Event) {
 		}
 	case *event.Milestone:
 		s := append(tailStrings(e.TailBytes()), "", "")
-		b.tl.Milestones = append(b.tl.Milestones, Milestone{s[0], e.Time, s[1], e.PID})
+		b.tl.Milestones = append(b.tl.Milestones, Milestone{Name: s[0], Time: e.Time, Source: s[1], PID: e.PID})
 	}
 }
 

@@ -100,16 +100,21 @@ func (t *Timeline) unitOfMilestone(m *Milestone) *Unit {
 	return nil
 }
 
-// Goal returns the chain to what the boot was for: the last milestone of which the unit is known, or the boot's
-// target. The name says which it is.
+// Goal returns the chain to what the boot was for: the last milestone of which the unit is known, of those
+// that were chosen if any was, or the boot's target. The name says which it is.
 func (t *Timeline) Goal() (links []Link, name string) {
 	for i := len(t.Milestones) - 1; i >= 0; i-- {
-		if links := t.ChainTo(&t.Milestones[i]); len(links) > 0 {
-			return links, t.Milestones[i].Name
+		if m := &t.Milestones[i]; m.Chosen || name == "" {
+			if to := t.ChainTo(m); len(to) > 0 {
+				links, name = to, m.Name
+				if m.Chosen {
+					return links, name
+				}
+			}
 		}
 	}
-	if u := t.BootTarget(); u != nil {
+	if u := t.BootTarget(); u != nil && name == "" {
 		return t.Chain(u), u.Name
 	}
-	return nil, ""
+	return links, name
 }
