@@ -14,7 +14,7 @@ import (
 type unitWatch struct {
 	ctx       context.Context
 	activated chan *event.Unit
-	systemd   *system.Systemd // for questions; nil until the first
+	asked     time.Time // when it was last asked whether the boot is finished
 	finished  bool
 }
 
@@ -45,14 +45,19 @@ func (u *unitWatch) run() {
 	}
 }
 
-// askWithin is how long systemd may take for an answer before its silence counts as one.
-const askWithin = 2 * time.Second
+const (
+	// askEvery is how often systemd is asked whether the boot is finished.
+	askEvery = 5 * time.Second
+	// askWithin is how long it may take for an answer before its silence counts as one.
+	askWithin = 2 * time.Second
+)
 
 // booted tells whether systemd has finished the boot. Where it can't be asked it counts as finished.
 func (u *unitWatch) booted() bool {
-	if u.finished {
-		return true
+	if u.finished || time.Since(u.asked) < askEvery {
+		return u.finished
 	}
+	u.asked = time.Now()
 	ctx, cancel := context.WithTimeout(u.ctx, askWithin)
 	defer cancel()
 	s, err := system.ConnectSystemd(ctx)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/godbus/dbus/v5"
 
@@ -44,6 +45,9 @@ func ConnectSystemd(ctx context.Context) (*Systemd, error) {
 	conn, err := dbus.Dial(privateSocket, dbus.WithContext(ctx))
 	if err == nil {
 		if err = conn.Auth([]dbus.Auth{dbus.AuthExternal(strconv.Itoa(os.Getuid()))}); err == nil {
+			err = untilItListens(ctx, conn)
+		}
+		if err == nil {
 			return &Systemd{conn: conn}, nil
 		}
 		conn.Close()
@@ -53,6 +57,22 @@ func ConnectSystemd(ctx context.Context) (*Systemd, error) {
 		return nil, fmt.Errorf("systemd cannot be asked: its own socket: %w; the bus: %w", err, busErr)
 	}
 	return &Systemd{conn: conn, bus: true}, nil
+}
+
+// untilItListens sends pings until one is answered. A first message that reaches systemd together with
+// the end of the authentication waits in its buffer until more comes (seen often with
+// systemd 252).
+func untilItListens(ctx context.Context, conn *dbus.Conn) error {
+	for patience := 20 * time.Millisecond; ; patience *= 2 {
+		ping := conn.Object(systemdName, managerPath).Go("org.freedesktop.DBus.Peer.Ping", 0, make(chan *dbus.Call, 1))
+		select {
+		case <-ping.Done:
+			return ping.Err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(patience):
+		}
+	}
 }
 
 // Close ends the connection.
