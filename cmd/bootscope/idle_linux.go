@@ -120,7 +120,4 @@ func (v *idleWatch) close() {
 		fmt.Fprint(v.w, "\r\x1b[K")
 		v.shown = false
 	}
-	if v.table != nil {
-		v.table.Close()
-	}
 }

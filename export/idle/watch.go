@@ -3,7 +3,6 @@ package idle
 import (
 	"fmt"
 	"io"
-	"iter"
 	"sort"
 	"time"
 
@@ -12,8 +11,8 @@ import (
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
-// Watch shows a table of each interval of a recording that is still going on. The timeline is built bit by
-// bit, in a coroutine that runs when the recorder has drained its buffers: nothing wakes up for it.
+// Watch shows a table of each interval of a recording that is still going on. It works when the recorder has
+// drained its buffers: nothing wakes up for it.
 type Watch struct {
 	w        io.Writer
 	terminal bool
@@ -21,39 +20,18 @@ type Watch struct {
 	o        Options
 
 	live   *tracefile.Live
-	resume func() (struct{}, bool)
-	stop   func()
-	err    error // of the timeline
-
-	list   *threads
-	from   uint64 // when the interval began that is not yet shown
+	tl     *timeline.Growing // nil until there is a header
+	from   uint64            // when the interval began that is not yet shown
 	before []reading
 	height int // lines of the table on the terminal
 }
-
-// threads gets hold of a timeline in the making.
-type threads struct {
-	timeline.Discard
-	tl *timeline.Timeline
-}
-
-// Begin implements timeline.Beginner.
-func (t *threads) Begin(tl *timeline.Timeline) { t.tl = tl }
 
 // reading is what a thread had done by a moment.
 type reading struct{ ran, wakeups uint64 }
 
 // NewWatch makes a watch that writes to w; on a terminal each table replaces the one before.
 func NewWatch(w io.Writer, terminal bool, interval time.Duration, o Options) *Watch {
-	v := &Watch{w: w, terminal: terminal, interval: uint64(interval), o: o, list: &threads{}}
-	v.resume, v.stop = iter.Pull(func(yield func(struct{}) bool) {
-		v.live = tracefile.NewLive(func() bool { return yield(struct{}{}) })
-		if yield(struct{}{}) { // until the header is there
-			_, v.err = timeline.Build(v.live, v.list)
-		}
-	})
-	v.resume()
-	return v
+	return &Watch{w: w, terminal: terminal, interval: uint64(interval), o: o, live: &tracefile.Live{}}
 }
 
 // Source is what the recorder is to fill.
@@ -62,15 +40,14 @@ func (v *Watch) Source() *tracefile.Live { return v.live }
 // Drained takes in what was recorded before a moment, and shows the table if an interval is over.
 func (v *Watch) Drained(before uint64) error {
 	v.live.Release(before)
-	if v.list.tl == nil {
-		v.resume() // makes the timeline and waits for events
+	if v.tl == nil {
+		v.tl = timeline.Grow(v.live)
 	}
-	if _, ok := v.resume(); !ok {
-		return v.err
+	if err := v.tl.Update(); err != nil {
+		return err
 	}
-	tl := v.list.tl
 	if v.from == 0 {
-		v.from = tl.Start
+		v.from = v.tl.Start
 	}
 	// A drain comes a little after it is due.
 	if before < v.from+v.interval-min(v.interval/10, uint64(100*time.Millisecond)) {
@@ -80,9 +57,6 @@ func (v *Watch) Drained(before uint64) error {
 	v.from = before
 	return err
 }
-
-// Close ends the watch.
-func (v *Watch) Close() { v.stop() }
 
 // row is what a task or unit did in an interval.
 type row struct {
@@ -95,13 +69,13 @@ type row struct {
 func (v *Watch) show(now uint64) error {
 	rows, busy, recorder := v.rows(now)
 	length := float64(now - v.from)
-	cpus := float64(max(len(v.list.tl.Header.Online), 1))
+	cpus := float64(max(len(v.tl.Header.Online), 1))
 	percent := func(ns uint64) float64 { return 100 * float64(ns) / length / cpus }
 	n := len(rows)
 	if v.o.Top > 0 {
 		n = min(n, v.o.Top)
 	}
-	lines := []string{fmt.Sprintf("%9.1f s  busy %.2f %%, %.1f wake-ups/s; the recorder %.2f %% more", float64(now-v.list.tl.Start)/1e9,
+	lines := []string{fmt.Sprintf("%9.1f s  busy %.2f %%, %.1f wake-ups/s; the recorder %.2f %% more", float64(now-v.tl.Start)/1e9,
 		percent(busy.ran), float64(busy.wakeups)*1e9/length, percent(recorder.ran))}
 	for _, r := range rows[:n] {
 		id := ""
@@ -130,7 +104,7 @@ func (v *Watch) write(lines []string) error {
 // rows returns what was done since the last table: most CPU time first, and in all; the recorder apart.
 func (v *Watch) rows(now uint64) (rows []row, busy, recorder reading) {
 	units := map[string]int{}
-	for _, th := range v.list.tl.Threads {
+	for _, th := range v.tl.Threads {
 		times := th.TimesAt(now)
 		total := reading{times[timeline.Running], th.Wakeups}
 		for th.Index >= len(v.before) {
@@ -174,7 +148,7 @@ func (v *Watch) unit(th *timeline.Thread) string {
 	if th.Process.Kernel {
 		return kernelThreads
 	}
-	if u := v.list.tl.UnitNow(th.Process); u != "" {
+	if u := v.tl.UnitOf(th.Process); u != "" {
 		return prose.Printable(u)
 	}
 	return noUnit

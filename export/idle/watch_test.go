@@ -16,7 +16,6 @@ func watched(t *testing.T, name string, terminal bool, o Options) (*Watch, strin
 	src := source(t, name)
 	var b bytes.Buffer
 	v := NewWatch(&b, terminal, 500*time.Millisecond, o)
-	t.Cleanup(v.Close)
 	v.Source().Begin(src.Header())
 	w, err := tracefile.NewWriter(io.Discard, src.Header())
 	if err != nil {

@@ -22,6 +22,33 @@ func Build(src tracefile.Source, sinks ...Sink) (*Timeline, error) {
 	return b.tl, nil
 }
 
+// Growing is the timeline of a recording that still goes on. It can be looked at between two updates; what is
+// only known at the end is missing.
+type Growing struct {
+	*Timeline
+	b *builder
+}
+
+// Grow begins a timeline of a live source.
+func Grow(src tracefile.Source, sinks ...Sink) *Growing {
+	b := newBuilder(src, sinks)
+	return &Growing{b.tl, b}
+}
+
+// Update takes in what has been added to the source.
+func (g *Growing) Update() error {
+	for e, err := range g.b.src.Events() {
+		if err != nil {
+			return err
+		}
+		g.b.add(e)
+	}
+	return nil
+}
+
+// UnitOf names a process's unit, "" for none. At the end it is in Process.Unit.
+func (g *Growing) UnitOf(p *Process) string { return UnitOf(g.b.cgroups[p.CgroupID]) }
+
 // builder is a timeline in the making. Its clock, now, never goes back and never leaves the recording.
 type builder struct {
 	tl    *Timeline
@@ -86,15 +113,9 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	}
 	// In a trace that was cut off, the switches go on for a while after the last fork that is there.
 	b.forksOK = b.tl.Can.Process && t != nil
-	b.tl.cgroups = b.cgroups
 	for _, s := range sinks {
 		if w, ok := s.(WakeSink); ok {
 			b.wakeSinks = append(b.wakeSinks, w)
-		}
-	}
-	for _, s := range sinks {
-		if s, ok := s.(Beginner); ok {
-			s.Begin(b.tl)
 		}
 	}
 	b.beginFrequencies()

@@ -39,12 +39,7 @@ type Timeline struct {
 	KernelLog  []KernelLine
 	Journal    []JournalLine
 	Activity   *Activity
-
-	cgroups map[uint64]string // paths by id
 }
-
-// UnitNow names a process's unit, "" for none, while the timeline is built; later it is in Process.Unit.
-func (t *Timeline) UnitNow(p *Process) string { return UnitOf(t.cgroups[p.CgroupID]) }
 
 // Complete tells whether the recording has its end.
 func (t *Timeline) Complete() bool { return t.Trailer != nil }

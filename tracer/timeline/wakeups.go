@@ -24,12 +24,6 @@ type WakeSink interface {
 	Wakeup(w *Wakeup)
 }
 
-// A Beginner is a Sink that wants to look at the timeline while it is built, between two events.
-type Beginner interface {
-	Sink
-	Begin(tl *Timeline)
-}
-
 // cameFrom is what is kept of a waking until it is known whether it ended a sleep.
 type cameFrom struct {
 	time   uint64

@@ -8,12 +8,9 @@ import (
 	"github.com/bootscope/bootscope/tracer/event"
 )
 
-// Live is a trace that is still being recorded. A Writer gives it what it gets itself (Writer.Tell). Its
-// Events wait, by way of a function, whenever all that is known to be complete was yielded.
+// Live is a trace that is still being recorded. A Writer gives it what it gets itself (Writer.Tell).
 type Live struct {
-	header *Header
-	// wait returns when more was released, or false when nobody wants more.
-	wait    func() bool
+	header  *Header
 	cpus    []*event.SchedDecoder
 	pending []liveEvent // not yet released
 	ready   []liveEvent // in order of time
@@ -24,9 +21,6 @@ type liveEvent struct {
 	time uint64
 	wire []byte
 }
-
-// NewLive makes a live trace.
-func NewLive(wait func() bool) *Live { return &Live{wait: wait} }
 
 // Begin sets the header. It comes before anything else.
 func (l *Live) Begin(h *Header) { l.header = h }
@@ -49,7 +43,7 @@ func (l *Live) sched(cpu int, words []uint64) {
 	}
 }
 
-// Release yields what is older than a moment: nothing older will come.
+// Release makes ready what is older than a moment: nothing older will come.
 func (l *Live) Release(before uint64) {
 	sort.SliceStable(l.pending, func(i, j int) bool { return l.pending[i].time < l.pending[j].time })
 	n := sort.Search(len(l.pending), func(i int) bool { return l.pending[i].time >= before })
@@ -66,7 +60,7 @@ func (l *Live) Trailer() *Trailer { return &Trailer{End: ^uint64(0)} }
 // Problems implements Source.
 func (l *Live) Problems() []Problem { return nil }
 
-// Events implements Source. What was yielded is forgotten: there is no second time.
+// Events implements Source: it yields what was released since the last time, and forgets it.
 func (l *Live) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		decoder, err := event.NewDecoder(event.Specs)
@@ -74,14 +68,12 @@ func (l *Live) Events() iter.Seq2[event.Event, error] {
 			yield(nil, err)
 			return
 		}
-		for l.wait() {
-			ready := l.ready
-			l.ready = nil
-			for _, e := range ready {
-				decoded, _, err := decoder.Next(e.wire)
-				if !yield(decoded, err) {
-					return
-				}
+		ready := l.ready
+		l.ready = nil
+		for _, e := range ready {
+			decoded, _, err := decoder.Next(e.wire)
+			if !yield(decoded, err) {
+				return
 			}
 		}
 	}

@@ -33,30 +33,23 @@ func TestLive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	live := &Live{}
+	live.Begin(header)
+	w.Tell(live)
 	// Each round gives some events, not in order, and says up to when they are complete.
-	var live *Live
-	rounds := []func(){
+	var got []string
+	for round, more := range []func(){
 		func() { clock(300); sched(1, 200, 7); sched(0, 104, 8); clock(900); live.Release(start + 800) },
 		func() { live.Release(start + 850) }, // nothing came
 		func() { sched(0, 864, 9); live.Release(start + 2000) },
-	}
-	round := 0
-	live = NewLive(func() bool {
-		if round == len(rounds) {
-			return false
+	} {
+		more()
+		for e, err := range live.Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprintf("round %d: %s", round+1, describe(e)))
 		}
-		rounds[round]()
-		round++
-		return true
-	})
-	live.Begin(header)
-	w.Tell(live)
-	var got []string
-	for e, err := range live.Events() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, fmt.Sprintf("round %d: %s", round, describe(e)))
 	}
 	const want = `round 1: 104 *event.Switch on 0
 round 1: 200 *event.Switch on 1
