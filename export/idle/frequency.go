@@ -20,6 +20,10 @@ func (t *text) frequencies() {
 		t.line("No cpufreq: this kernel doesn't set the CPU's frequency.")
 	}
 	for _, p := range i.Policies {
+		if len(p.CPUs) == 0 {
+			t.line("%s: its CPUs are offline.", p.Name)
+			continue
+		}
 		t.paragraph(i.policyLine(p), 2)
 	}
 	t.paragraph(i.temperatureLine(), 2)

@@ -31,6 +31,7 @@ type Task struct {
 	Threads     int
 	CPU         uint64
 	Wakeups     uint64
+	IdleExits   uint64   // how often it ended a CPU's idle time
 	WokenBy     []Source // most often first
 	MajorFaults uint64
 	FaultsKnown bool
@@ -85,7 +86,7 @@ func sortTasks(list []*Task) {
 }
 
 func (i *Idle) taskOf(th *timeline.Thread) *Task {
-	t := &Task{Thread: th, Threads: 1, CPU: i.cpuOf(th), Wakeups: th.Wakeups}
+	t := &Task{Thread: th, Threads: 1, CPU: i.cpuOf(th), Wakeups: th.Wakeups, IdleExits: th.IdleExits}
 	if u := th.Process.Unit; u != nil {
 		t.Unit = u.Name
 	}
@@ -133,6 +134,7 @@ func (t *Task) add(other *Task) {
 	t.Threads += other.Threads
 	t.CPU += other.CPU
 	t.Wakeups += other.Wakeups
+	t.IdleExits += other.IdleExits
 	t.MajorFaults += other.MajorFaults
 	t.Reread += other.Reread
 	t.FaultsKnown = t.FaultsKnown && other.FaultsKnown

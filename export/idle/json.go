@@ -48,6 +48,7 @@ type recorderJSON struct {
 	CPU      float64 `json:"cpu_percent"`
 	Programs float64 `json:"programs_percent"`
 	Wakeups  float64 `json:"wakeups_per_s"`
+	Idle     float64 `json:"idle_exits_per_s"`
 }
 
 type taskJSON struct {
@@ -71,6 +72,7 @@ type loadJSON struct {
 	CPU         float64      `json:"cpu_percent"`
 	CPUTime     prose.Secs   `json:"cpu_s"`
 	Wakeups     float64      `json:"wakeups_per_s"`
+	IdleExits   float64      `json:"idle_exits_per_s"`
 	WokenBy     []sourceJSON `json:"woken_by"`
 	MajorFaults *float64     `json:"major_faults_per_s"`
 	Reread      *float64     `json:"reread_bytes_per_s"`
@@ -128,9 +130,10 @@ func documentOf(i *Idle) *document {
 		Schema: Schema, Window: prose.Secs(i.Duration()), Start: prose.Secs(i.Start),
 		Kernel: prose.ValidUTF8(i.Header.Kernel), Arch: prose.ValidUTF8(i.Header.Arch), CPUs: i.cpus(),
 		Complete: i.Complete(), Lost: i.Timeline.Lost(), Busy: round(i.percent(i.Busy)),
-		Wakeups:  round(i.perSecond(i.wakeupsOfAll())),
-		Recorder: recorderJSON{round(i.percent(i.Recorder.CPU)), round(i.percent(i.Programs)), round(i.perSecond(i.Recorder.Wakeups))},
-		Tasks:    []taskJSON{}, Units: []unitJSON{}, Interrupts: []interruptJSON{}, CPUFreq: []cpufreqJSON{},
+		Wakeups: round(i.perSecond(i.wakeupsOfAll())),
+		Recorder: recorderJSON{round(i.percent(i.Recorder.CPU)), round(i.percent(i.Programs)), round(i.perSecond(i.Recorder.Wakeups)),
+			round(i.perSecond(i.Recorder.IdleExits))},
+		Tasks: []taskJSON{}, Units: []unitJSON{}, Interrupts: []interruptJSON{}, CPUFreq: []cpufreqJSON{},
 		Sensors: i.sensorsOf(), Findings: []findingJSON{},
 	}
 	if i.Trailer != nil {
@@ -169,7 +172,7 @@ func (i *Idle) taskOfJSON(t *Task) taskJSON {
 func (i *Idle) loadOf(t *Task) loadJSON {
 	l := loadJSON{
 		CPU: round(i.percent(t.CPU)), CPUTime: prose.Secs(t.CPU), Wakeups: round(i.perSecond(t.Wakeups)),
-		WokenBy:     []sourceJSON{},
+		IdleExits: round(i.perSecond(t.IdleExits)), WokenBy: []sourceJSON{},
 		MajorFaults: prose.Known(round(i.perSecond(t.MajorFaults)), t.FaultsKnown),
 		Reread:      prose.Known(round(i.perSecond(t.Reread)), i.Can.Reads),
 	}

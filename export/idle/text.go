@@ -103,8 +103,9 @@ func (t *text) busy() {
 		t.line("What recording cost is not known: it is written at the end.")
 		return
 	}
-	t.paragraph(fmt.Sprintf("Recording cost %.2f %% (recorder %.2f %%, its programs %.2f %%) and %.2f wake-ups/s: taken out of all numbers.",
-		i.percent(i.Recorder.CPU+i.Programs), i.percent(i.Recorder.CPU), i.percent(i.Programs), i.perSecond(i.Recorder.Wakeups)), 2)
+	t.paragraph(fmt.Sprintf("Recording cost %.2f %% (recorder %.2f %%, its programs %.2f %%) and woke an idle CPU %.2f times/s: "+
+		"taken out of all numbers.", i.percent(i.Recorder.CPU+i.Programs), i.percent(i.Recorder.CPU), i.percent(i.Programs),
+		i.perSecond(i.Recorder.IdleExits)), 2)
 }
 
 // findings lists what to fix.

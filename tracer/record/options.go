@@ -51,10 +51,10 @@ const (
 )
 
 const (
-	drainInterval = time.Second     // at the latest; full buffers are drained earlier
-	idleInterval  = 4 * time.Second // a machine that does little fills little
-	rtInterval    = time.Second / 5 // where the sched programs can't wake the reader
-	flushInterval = 5 * time.Second // what a killed recorder loses at most, with drainInterval
+	drainInterval = time.Second      // at the latest; full buffers are drained earlier
+	idleInterval  = 10 * time.Second // a machine that does little fills little
+	rtInterval    = time.Second / 5  // where the sched programs can't wake the reader
+	flushInterval = 5 * time.Second  // what a killed recorder loses at most, with drainInterval
 )
 
 // Capabilities that recording needs, by their bits (linux/capability.h).

@@ -33,6 +33,9 @@ func Record(options Options) (int, error) {
 	if err != nil {
 		return 1, err
 	}
+	if options.Idle {
+		defer keepToOneCPU()()
+	}
 	r, err := attach(options)
 	if err != nil {
 		output.Abort()

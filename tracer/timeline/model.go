@@ -144,6 +144,8 @@ type Thread struct {
 	Wakeups  uint64 // how often it was woken
 	// Voluntary counts the switches by which it went to sleep or ended: what /proc/PID/status calls so.
 	Voluntary uint64
+	// IdleExits counts how often it was what ended a CPU's idle time.
+	IdleExits uint64
 	Counters  *Counters // over the recording; nil if they were not measured
 
 	FaultEvents uint64

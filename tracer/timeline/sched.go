@@ -52,7 +52,11 @@ func (b *builder) onSwitch(e *event.Switch) {
 	}
 	c.current = nil
 	if e.Next != 0 {
-		b.enter(c, b.thread(e.Next))
+		th := b.thread(e.Next)
+		b.enter(c, th)
+		if e.TID == 0 {
+			th.IdleExits++
+		}
 	}
 }
 

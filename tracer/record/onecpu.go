@@ -1,0 +1,41 @@
+//go:build linux
+
+package record
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// keepToOneCPU makes the recorder wake no CPU but the one that it is on: while any goroutine runs, Go's
+// monitor thread looks after it every 20 us or so, and its workers wake one another, each on an idle CPU
+// if there is one. The returned function ends that.
+func keepToOneCPU() (undo func()) {
+	var cpu uint32
+	_, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0)
+	var all, one unix.CPUSet
+	if errno != 0 || unix.SchedGetaffinity(0, &all) != nil {
+		return func() {}
+	}
+	one.Set(int(cpu))
+	workers := runtime.GOMAXPROCS(1)
+	setAffinity(&one)
+	return func() {
+		setAffinity(&all)
+		runtime.GOMAXPROCS(workers)
+	}
+}
+
+// setAffinity gives all threads of this process the same CPUs. Threads that come later inherit them.
+func setAffinity(cpus *unix.CPUSet) {
+	threads, _ := os.ReadDir("/proc/self/task")
+	for _, t := range threads {
+		if tid, err := strconv.Atoi(t.Name()); err == nil {
+			_ = unix.SchedSetaffinity(tid, cpus) // one that has just ended needs none
+		}
+	}
+}
