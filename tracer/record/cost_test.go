@@ -54,6 +54,9 @@ func TestCostIsRusages(t *testing.T) {
 	if self.MaxRSS > rss || self.MaxRSS < rss/2 {
 		t.Errorf("%d bytes resident, the kernel says %d", self.MaxRSS, rss)
 	}
+	if self.MaxRSS > 100<<20 {
+		t.Errorf("%d MiB resident: too much for a small board", self.MaxRSS>>20)
+	}
 	if self.BPF == 0 || self.Attach == 0 {
 		t.Errorf("run time of the programs %s, attached in %s", ms(self.BPF), ms(self.Attach))
 	}
