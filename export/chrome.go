@@ -1,41 +1,47 @@
 package export
 
 import (
-	"fmt"
 	"io"
 	"iter"
 
 	"github.com/bootscope/bootscope/tracer/event"
-	"github.com/bootscope/bootscope/tracer/event/syscalls"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
 // writeChrome writes Chrome's trace events as one JSON array. It reads the source twice: first for what
-// there is (names, lives), then for what happened, which goes out as it comes. So memory grows with the
-// number of threads, not of events, and a file that was cut still has its names.
+// there is (names, lives, imports), then for what happened, which goes out as it comes. So memory grows
+// with the number of threads and imports, not of events, and a file that was cut still has its names.
 //
 // Every span is a pair of B and E rather than one X: the end of a span and the begin of the next are then
-// the same digits, which no reader's rounding can make overlap.
-func writeChrome(w io.Writer, source tracefile.Source) error {
-	tl, err := timeline.Build(source)
+// the same digits, which no reader's rounding can make overlap. On each track they come in order of time
+// and nest; tracks don't wait for each other.
+func writeChrome(w io.Writer, source tracefile.Source, options Options) error {
+	s, err := surveyOf(source)
 	if err != nil {
 		return err
 	}
-	c := newChromeWriter(w, originOf(tl))
-	x := &chromeExport{w: c, arch: tl.Header.Arch, tracks: newChromeTracks(tl), cpuEnds: map[int]uint64{}}
-	x.beginRecording(tl)
-	x.nameTracks(tl)
-	x.beginLives(tl)
-	_, err = timeline.Build(&lossTap{Source: source, x: x}, x)
+	c := newChromeWriter(w, originOf(s.Timeline))
+	x := newChromeExport(c, s, options)
+	x.nameTracks()
+	x.beginRecording()
+	x.marks()
+	x.beginLives()
+	counters := newChromeCounters(s.Timeline)
+	sinks := []timeline.Sink{x, counters}
+	if options.Flows {
+		sinks = append(sinks, &chromeWakeups{x: x})
+	}
+	_, err = timeline.Build(&chromeTap{Source: source, x: x}, sinks...)
 	if c.err != nil { // it ended the iteration, so it is the cause
 		return c.err
 	}
 	if err != nil {
 		return err
 	}
-	x.endLives(tl)
-	x.endRecording(tl)
+	counters.write(c)
+	x.endLives()
+	x.endRecording()
 	return c.close()
 }
 
@@ -48,19 +54,47 @@ func originOf(tl *timeline.Timeline) uint64 {
 	return 0
 }
 
-// lossTap shows each loss at its time; the timeline only counts them. It also stops reading when the
-// output can't be written.
-type lossTap struct {
+// chromeExport receives what happened.
+type chromeExport struct {
+	timeline.Discard
+	w       *chromeWriter
+	tl      *survey
+	options Options
+	tracks  *chromeTracks
+	lives   lifeTable
+	edges   [][]importEdge // by Thread.Index, those that are still to be written
+	cpuEnds map[int]uint64 // end of the last span on a CPU's track
+	flows   int64          // arrows so far
+}
+
+func newChromeExport(w *chromeWriter, s *survey, options Options) *chromeExport {
+	x := &chromeExport{
+		w: w, tl: s, options: options, tracks: newChromeTracks(s.Timeline), lives: newLifeTable(s.Timeline),
+		edges: make([][]importEdge, len(s.Threads)), cpuEnds: map[int]uint64{},
+	}
+	for e := range importEdges(s.Timeline, s.interpreters) {
+		thread := e.module.Open.Thread.Index
+		x.edges[thread] = append(x.edges[thread], e)
+	}
+	return x
+}
+
+// chromeTap shows what the timeline doesn't pass on: each loss and each fork at its time. It also stops
+// reading when the output can't be written.
+type chromeTap struct {
 	tracefile.Source
 	x *chromeExport
 }
 
 // Events implements tracefile.Source.
-func (t *lossTap) Events() iter.Seq2[event.Event, error] {
+func (t *chromeTap) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
 		for e, err := range t.Source.Events() {
-			if lost, ok := e.(*event.Lost); ok {
-				t.x.lost(lost)
+			switch e := e.(type) {
+			case *event.Lost:
+				t.x.lost(e)
+			case *event.Fork:
+				t.x.fork(e)
 			}
 			if t.x.w.err != nil {
 				yield(nil, t.x.w.err)
@@ -71,56 +105,6 @@ func (t *lossTap) Events() iter.Seq2[event.Event, error] {
 			}
 		}
 	}
-}
-
-// chromeExport receives what happened.
-type chromeExport struct {
-	timeline.Discard
-	w       *chromeWriter
-	arch    string
-	tracks  *chromeTracks
-	cpuEnds map[int]uint64 // end of the last span on a CPU's track
-}
-
-// Interval implements timeline.Sink.
-func (x *chromeExport) Interval(iv *timeline.Interval) {
-	a := x.w.args()
-	if iv.CPU >= 0 {
-		a.number("cpu", int64(iv.CPU))
-	}
-	if iv.Syscall != event.NoSyscall {
-		a.text("syscall", syscalls.Name(x.arch, iv.Compat, iv.Syscall))
-	}
-	if name := causeNames[iv.Cause]; name != "" {
-		a.text("cause", name)
-	}
-	if iv.Waker != 0 {
-		a.number("waker", int64(iv.Waker))
-	}
-	x.w.span(x.tracks.of(iv.Thread), iv.Start, iv.End, iv.State.String(), a)
-	if iv.State == timeline.Running && iv.CPU >= 0 {
-		x.runOn(iv)
-	}
-}
-
-var causeNames = map[timeline.Cause]string{
-	timeline.Woken:     "woken",
-	timeline.Preempted: "preempted",
-	timeline.Yielded:   "yielded",
-	timeline.Forked:    "forked",
-}
-
-// runOn shows who ran on a CPU. What the recorder missed could make two threads seem to run on one CPU
-// at once; the track then shows the first until it ends.
-func (x *chromeExport) runOn(iv *timeline.Interval) {
-	start := max(iv.Start, x.cpuEnds[iv.CPU])
-	if start >= iv.End {
-		return
-	}
-	x.cpuEnds[iv.CPU] = iv.End
-	a := x.w.args()
-	x.tracks.identify(a, iv.Thread)
-	x.w.span(cpuTrack(iv.CPU), start, iv.End, x.tracks.name(iv.Thread), a)
 }
 
 // Open implements timeline.Sink.
@@ -139,7 +123,7 @@ func (x *chromeExport) Open(o *timeline.Open) {
 	}
 	a.hex("flags", uint64(o.Flags))
 	a.hex("user_sp", o.UserSP)
-	x.w.instant(x.tracks.of(o.Thread), o.Time, name, scopeThread, a)
+	x.w.instant(x.tracks.of(o.Thread), o.Time, name, a)
 }
 
 // Fault implements timeline.Sink.
@@ -147,20 +131,5 @@ func (x *chromeExport) Fault(th *timeline.Thread, e *event.Fault) {
 	a := x.w.args()
 	a.hex("address", e.Addr)
 	a.hex("ip", e.IP)
-	x.w.instant(x.tracks.of(th), e.Time, "major fault", scopeThread, a)
-}
-
-// Frequency implements timeline.Sink.
-func (x *chromeExport) Frequency(cpu int, time uint64, khz uint32) {
-	a := x.w.args()
-	a.number("kHz", int64(khz))
-	x.w.counter(cpuGroup, time, fmt.Sprintf("CPU %d frequency", cpu), a)
-}
-
-func (x *chromeExport) lost(e *event.Lost) {
-	a := x.w.args()
-	a.text("probe", event.Probe(e.Probe).String())
-	a.text("reason", event.LostReason(e.Reason).String())
-	a.number("count", int64(min(e.Count, 1<<62)))
-	x.w.instant(cpuTrack(int(e.CPU)), e.Time, "lost events", scopeGlobal, a)
+	x.w.instant(x.tracks.of(th), e.Time, "major fault", a)
 }

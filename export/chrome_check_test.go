@@ -16,6 +16,8 @@ type chromeEvent struct {
 	PID   json.Number     `json:"pid"`
 	TID   json.Number     `json:"tid"`
 	TS    json.Number     `json:"ts"`
+	Dur   json.Number     `json:"dur"`
+	ID    json.Number     `json:"id"`
 	Name  string          `json:"name"`
 	Scope string          `json:"s"`
 	Args  json.RawMessage `json:"args"`
@@ -79,7 +81,7 @@ func checkChrome(b []byte) error {
 }
 
 func checkChromeEvent(e chromeEvent) error {
-	if !strings.Contains("BEiCM", e.Phase) || len(e.Phase) != 1 {
+	if !strings.Contains("BEiCMTsf", e.Phase) || len(e.Phase) != 1 {
 		return fmt.Errorf("unexpected phase %q", e.Phase)
 	}
 	if (e.Phase == "i") != (e.Scope != "") {
@@ -104,7 +106,7 @@ func checkChromeEvent(e chromeEvent) error {
 		return err
 	}
 	for key, v := range values {
-		if n, ok := v.(json.Number); ok {
+		if n, ok := v.(json.Number); ok && !strings.Contains(n.String(), ".") {
 			if i, err := n.Int64(); err != nil || i > maxExact || i < -maxExact {
 				return fmt.Errorf("%s is %s, which JavaScript rounds", key, n)
 			}

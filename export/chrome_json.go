@@ -9,12 +9,6 @@ import (
 // A chromeTrack is where spans are shown: a thread in a process, as Chrome calls them.
 type chromeTrack struct{ pid, tid uint32 }
 
-// The scopes of an instant: how far its mark reaches.
-const (
-	scopeThread = 't'
-	scopeGlobal = 'g'
-)
-
 // chromeWriter writes trace events, one a line, as a JSON array. Its error stays once there is one.
 type chromeWriter struct {
 	w      *bufio.Writer
@@ -55,13 +49,34 @@ func (c *chromeWriter) end(t chromeTrack, at uint64) {
 	c.finish(&args{})
 }
 
-func (c *chromeWriter) instant(t chromeTrack, at uint64, name string, scope byte, a *args) {
+// instant marks a moment on a track: s is how far the mark reaches.
+func (c *chromeWriter) instant(t chromeTrack, at uint64, name string, a *args) {
 	c.event('i', t)
 	c.time(at)
 	c.name(name)
-	c.line = append(c.line, `,"s":"`...)
-	c.line = append(c.line, scope, '"')
+	c.line = append(c.line, `,"s":"t"`...)
 	c.finish(a)
+}
+
+// state tells in which state a thread was.
+func (c *chromeWriter) state(t chromeTrack, start, end uint64, name string, a *args) {
+	c.event('T', t)
+	c.time(start)
+	c.line = appendMicros(append(c.line, `,"dur":`...), end-start)
+	c.name(name)
+	c.finish(a)
+}
+
+// flow begins or ends an arrow, at the span that encloses the moment. Both have the same id.
+func (c *chromeWriter) flow(phase byte, t chromeTrack, at uint64, name string, id int64) {
+	c.event(phase, t)
+	c.time(at)
+	c.name(name)
+	c.line = strconv.AppendInt(append(c.line, `,"cat":"flow","id":`...), id, 10)
+	if phase == 'f' {
+		c.line = append(c.line, `,"bp":"e"`...)
+	}
+	c.finish(&args{})
 }
 
 // counter writes the values that a counter has from now on.

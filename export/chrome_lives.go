@@ -1,49 +1,11 @@
 package export
 
-import (
-	"github.com/bootscope/bootscope/tracer/timeline"
-	"github.com/bootscope/bootscope/tracer/tracefile"
-)
+import "github.com/bootscope/bootscope/tracer/timeline"
 
-// beginRecording marks when the recording began and says what was recorded.
-func (x *chromeExport) beginRecording(tl *timeline.Timeline) {
-	h := tl.Header
-	a := x.w.args()
-	a.text("tool", h.Tool)
-	a.text("kernel", h.Kernel)
-	a.text("arch", h.Arch)
-	a.text("machine", h.Machine)
-	a.text("boot_id", h.BootID)
-	a.texts("command", h.Command)
-	if x.w.origin != 0 {
-		a.number("time_0_is_ns_from_boot", int64(x.w.origin))
-	}
-	for _, p := range tl.Can.Statuses {
-		if p.Status != tracefile.StatusOn {
-			a.text("probe_"+p.Name, p.Status+": "+p.Reason)
-		}
-	}
-	x.w.instant(cpuGroup, tl.Start, "recording begins", scopeGlobal, a)
-}
-
-// endRecording marks its end, and says what is missing.
-func (x *chromeExport) endRecording(tl *timeline.Timeline) {
-	a := x.w.args()
-	name := "recording was cut off"
-	if tl.Complete() {
-		name = "recording ends"
-		a.text("reason", tl.Trailer.Reason)
-	}
-	for _, l := range tl.Losses {
-		a.number("lost_"+l.Probe+"_"+l.Reason, int64(min(l.Count, 1<<62)))
-	}
-	a.number("damaged_places", int64(len(tl.Problems)))
-	x.w.instant(cpuGroup, tl.End, name, scopeGlobal, a)
-}
-
-// beginLives begins each thread's span: the rest of its track lies within. It also marks execs.
-func (x *chromeExport) beginLives(tl *timeline.Timeline) {
-	for _, p := range tl.Processes {
+// beginLives begins each thread's span: the rest of its track lies within. It also marks execs, and shows
+// imports unless the states are still to come between them.
+func (x *chromeExport) beginLives() {
+	for _, p := range x.tl.Processes {
 		for i, th := range p.Threads {
 			a := x.w.args()
 			x.tracks.identify(a, th)
@@ -53,6 +15,9 @@ func (x *chromeExport) beginLives(tl *timeline.Timeline) {
 			a.bool("began_before_recording", th.Existed)
 			a.bool("alive_at_end", !th.Exited && th.ContinuedAs == nil)
 			x.w.begin(x.tracks.of(th), th.Start, x.tracks.name(th), a)
+			if !x.options.Compat {
+				x.importsUntil(th, th.End)
+			}
 		}
 		for _, e := range p.Execs {
 			x.exec(p, e)
@@ -104,7 +69,7 @@ func (x *chromeExport) exec(p *timeline.Process, e *timeline.Exec) {
 		a.text("exe", e.Exe.Path)
 	}
 	describeArgv(a, e.Argv, e.ArgvCut)
-	x.w.instant(x.tracks.of(firstThread(p, e.Time)), e.Time, "exec "+baseName(e.Name), scopeThread, a)
+	x.w.instant(x.tracks.of(firstThread(p, e.Time)), e.Time, "exec "+baseName(e.Name), a)
 }
 
 // firstThread is the one with the process's own id at a moment.
@@ -119,8 +84,9 @@ func firstThread(p *timeline.Process, at uint64) *timeline.Thread {
 }
 
 // endLives ends every thread's span, also of those that lived on: at the end of the recording.
-func (x *chromeExport) endLives(tl *timeline.Timeline) {
-	for _, th := range tl.Threads {
+func (x *chromeExport) endLives() {
+	for _, th := range x.tl.Threads {
+		x.importsUntil(th, th.End)
 		x.w.end(x.tracks.of(th), th.End)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -44,7 +43,7 @@ func story(t testing.TB) *tracefile.Text {
 func chrome(t testing.TB, source tracefile.Source) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := writeChrome(&b, source); err != nil {
+	if err := writeChrome(&b, source, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -82,39 +81,6 @@ func TestChromeCut(t *testing.T) {
 	}
 }
 
-// TestChromeNode lets JavaScript read the output: numbers must be what was written.
-func TestChromeNode(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is not installed")
-	}
-	const script = `
-		const events = JSON.parse(require("fs").readFileSync(0, "utf8"));
-		const check = (e, v) => {
-			if (typeof v === "number" && Number.isInteger(v) && !Number.isSafeInteger(v)) throw new Error(JSON.stringify(e));
-			if (typeof v === "object") Object.values(v).forEach(w => check(e, w));
-		};
-		events.forEach(e => check(e, e));
-		console.log(events.length, events.filter(e => e.ph === "B").length);`
-	source := story(t)
-	cmd := exec.Command(node, "-e", script)
-	cmd.Stdin = bytes.NewReader(chrome(t, source))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	events := decodeChrome(t, chrome(t, source))
-	spans := 0
-	for _, e := range events {
-		if e.Phase == "B" {
-			spans++
-		}
-	}
-	if want := fmt.Sprintln(len(events), spans); string(out) != want {
-		t.Errorf("node counts %q, want %q", out, want)
-	}
-}
-
 // TestChromeLongUptime is about a machine that has been up for a year: its nanoseconds from boot don't
 // fit a JavaScript number.
 func TestChromeLongUptime(t *testing.T) {
@@ -125,7 +91,7 @@ func TestChromeLongUptime(t *testing.T) {
 trailer {"end_ns":%d000000010}
 `, year, year, year, year)
 	got := string(chrome(t, parse(t, "year", text)))
-	for _, want := range []string{`"ts":0.001,"name":"running"`, `"ts":0.008,"args":{}`, `"time_0_is_ns_from_boot":"31536000000000001"`} {
+	for _, want := range []string{`"ts":0.001,"dur":0.007,"name":"Running"`, `"ts":0.008,"args":{}`, `"time_0_is_ns_from_boot":"31536000000000001"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
@@ -135,7 +101,7 @@ trailer {"end_ns":%d000000010}
 func TestChromeWriteError(t *testing.T) {
 	for _, after := range []int{0, 100 << 10} {
 		full := errors.New("no space left on device")
-		err := writeChrome(&limitedWriter{left: after, err: full}, switches(100_000))
+		err := writeChrome(&limitedWriter{left: after, err: full}, switches(100_000), Options{})
 		if !errors.Is(err, full) {
 			t.Errorf("room for %d bytes: got error %v, want %v", after, err, full)
 		}
@@ -146,7 +112,7 @@ func TestChromeWriteError(t *testing.T) {
 func TestChromeMemory(t *testing.T) {
 	peak := func(n int) uint64 {
 		w := &heapWatcher{}
-		if err := writeChrome(w, switches(n)); err != nil {
+		if err := writeChrome(w, switches(n), Options{}); err != nil {
 			t.Fatal(err)
 		}
 		return w.peak
@@ -170,12 +136,14 @@ func FuzzChrome(f *testing.F) {
 		if err != nil {
 			t.Skip()
 		}
-		var b bytes.Buffer
-		if err := writeChrome(&b, source); err != nil {
-			t.Skip()
-		}
-		if err := checkChrome(b.Bytes()); err != nil {
-			t.Errorf("%v\n%s", err, b.Bytes())
+		for _, options := range []Options{{}, {Compat: true, Flows: true}} {
+			var b bytes.Buffer
+			if err := writeChrome(&b, source, options); err != nil {
+				t.Skip()
+			}
+			if err := checkChrome(b.Bytes()); err != nil {
+				t.Errorf("%+v: %v\n%s", options, err, b.Bytes())
+			}
 		}
 	})
 }

@@ -14,7 +14,16 @@ const (
 	maxTaskID     = 1 << 22
 	cpuGroupID    = 1 << 23
 	kernelGroupID = cpuGroupID + 1<<20 // kernel threads are shown as one process
+	recordGroupID = kernelGroupID + 1  // the recording as a whole
 	firstAliasID  = 1 << 24
+)
+
+// The tracks about the recording as a whole.
+var (
+	chromeRecording  = chromeTrack{recordGroupID, recordGroupID}
+	chromeMilestones = chromeTrack{recordGroupID, recordGroupID + 1}
+	chromeFindings   = chromeTrack{recordGroupID, recordGroupID + 2}
+	chromeLosses     = chromeTrack{recordGroupID, recordGroupID + 3}
 )
 
 var cpuGroup = chromeTrack{pid: cpuGroupID, tid: cpuGroupID}
@@ -112,42 +121,64 @@ func baseName(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// Order of the processes on the screen: CPUs, what was recorded, the others, the kernel's threads. In a
-// group they come by the time of their first sign.
+// Order of the processes on the screen: the recording and the CPUs, then the processes in order, then the
+// kernel's threads as one.
 const (
-	sortCPUs    = 0
-	sortCommand = 1
-	sortOthers  = 1 << 24
-	sortKernel  = 1 << 30
+	sortRecording = iota
+	sortCPUs
+	sortProcesses
+	sortKernel = 1 << 30
 )
 
-func sortIndex(p *timeline.Process, i int) int64 {
-	if p.Command {
-		return sortCommand + int64(i)
-	}
-	return sortOthers + int64(i)
-}
-
 // nameTracks names and orders every track.
-func (x *chromeExport) nameTracks(tl *timeline.Timeline) {
+func (x *chromeExport) nameTracks() {
+	x.nameRecording()
 	x.nameProcess(cpuGroup, "CPUs", sortCPUs)
-	for _, c := range tl.CPUs {
+	for _, c := range x.tl.CPUs {
 		x.nameThread(cpuTrack(c.ID), fmt.Sprintf("CPU %d", c.ID), int64(c.ID))
 	}
 	kernel := false
-	for i, p := range tl.Processes {
-		if p.Kernel && !kernel {
+	for i, p := range processesInOrder(x.tl.Timeline) {
+		switch track := x.tracks.of(p.Threads[0]); {
+		case !p.Kernel:
+			x.nameProcess(track, processName(p), int64(sortProcesses+i))
+			x.nameUnit(track, p)
+		case !kernel:
 			kernel = true
 			x.nameProcess(chromeTrack{pid: kernelGroupID, tid: kernelGroupID}, "kernel threads", sortKernel)
 		}
-		for j, th := range p.Threads {
-			track := x.tracks.of(th)
-			if j == 0 && !p.Kernel {
-				x.nameProcess(track, processName(p), sortIndex(p, i))
-			}
-			x.nameThread(track, x.tracks.name(th), int64(th.Index))
+		for _, th := range p.Threads {
+			x.nameThread(x.tracks.of(th), x.tracks.name(th), int64(th.Index))
 		}
 	}
+}
+
+func (x *chromeExport) nameRecording() {
+	x.nameProcess(chromeRecording, "Recording", sortRecording)
+	for i, t := range []struct {
+		track chromeTrack
+		name  string
+		used  bool
+	}{
+		{chromeRecording, "recording", true},
+		{chromeMilestones, "milestones", len(x.tl.Milestones) > 0},
+		{chromeFindings, "findings", len(x.tl.findings) > 0},
+		{chromeLosses, "lost events", len(x.tl.Losses) > 0},
+	} {
+		if t.used {
+			x.nameThread(t.track, t.name, int64(i))
+		}
+	}
+}
+
+// nameUnit shows a process's unit behind its name.
+func (x *chromeExport) nameUnit(t chromeTrack, p *timeline.Process) {
+	if p.Unit == nil {
+		return
+	}
+	a := x.w.args()
+	a.text("labels", p.Unit.Name)
+	x.w.metadata(t, "process_labels", a)
 }
 
 func (x *chromeExport) nameProcess(t chromeTrack, name string, order int64) {

@@ -16,7 +16,19 @@ type Format struct {
 	Ending      string // of a file's name
 	Description string
 	Large       string // what to know of an output that is large
-	Write       func(w io.Writer, source tracefile.Source) error
+	Options     bool   // it heeds Options
+	Write       func(w io.Writer, source tracefile.Source, options Options) error
+}
+
+// Options are choices within a format.
+type Options struct {
+	Compat bool // for viewers that don't know events of phase T: the states of threads as slices
+	Flows  bool // arrows from who wakes to who is woken
+}
+
+// withoutOptions makes a format's Write of one that knows no options.
+func withoutOptions(write func(io.Writer, tracefile.Source) error) func(io.Writer, tracefile.Source, Options) error {
+	return func(w io.Writer, source tracefile.Source, _ Options) error { return write(w, source) }
 }
 
 // Formats lists every format.
@@ -26,13 +38,14 @@ var Formats = []Format{
 		Ending:      ".pftrace",
 		Description: "for ui.perfetto.dev: a tenth of the size of chrome's",
 		Large:       "ui.perfetto.dev holds all of it in memory, and the tables it makes of it",
-		Write:       writePerfetto,
+		Write:       withoutOptions(writePerfetto),
 	},
 	{
 		Name:        "chrome",
 		Ending:      ".chrome.json",
 		Description: "trace events as JSON for ui.perfetto.dev, chrome://tracing",
 		Large:       "ui.perfetto.dev opens it slowly, chrome://tracing may not open it",
+		Options:     true,
 		Write:       writeChrome,
 	},
 	{
@@ -40,21 +53,21 @@ var Formats = []Format{
 		Ending:      ".pb.gz",
 		Description: "a profile for pprof: time by unit, process and import",
 		Large:       "its size is that of the threads and imports: this trace has very many",
-		Write:       writePprof,
+		Write:       withoutOptions(writePprof),
 	},
 	{
 		Name:        "perf",
 		Ending:      ".perf.data",
 		Description: "perf.data for perf report, perf script and perf sched",
 		Large:       "perf reads all of it before it shows anything; perf-samples is smaller",
-		Write:       writePerf,
+		Write:       withoutOptions(writePerf),
 	},
 	{
 		Name:        "perf-samples",
 		Ending:      ".samples.perf.data",
 		Description: "perf.data for tools that can't read tracepoints: hotspot",
 		Large:       "hotspot and perf read all of it before they show anything",
-		Write:       writePerfSamples,
+		Write:       withoutOptions(writePerfSamples),
 	},
 }
 

@@ -95,6 +95,12 @@ func (a *args) number(k string, n int64) {
 	a.b = strconv.AppendInt(a.b, n, 10)
 }
 
+// thousandths adds a decimal number.
+func (a *args) thousandths(k string, n uint64) {
+	a.key(k)
+	a.b = appendMicros(a.b, n)
+}
+
 // hex adds an address or an id of 64 bits as a string.
 func (a *args) hex(k string, n uint64) {
 	a.key(k)

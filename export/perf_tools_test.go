@@ -24,7 +24,7 @@ func writeTrace(t testing.TB, source tracefile.Source, format string) string {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if err := f.Write(w, source); err != nil {
+	if err := f.Write(w, source, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return name

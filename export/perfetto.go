@@ -6,8 +6,6 @@ import (
 
 	pb "github.com/bootscope/bootscope/export/perfettopb"
 	"github.com/bootscope/bootscope/tracer/event"
-	"github.com/bootscope/bootscope/tracer/findings"
-	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
@@ -17,18 +15,17 @@ import (
 // twice, first for what there is, then for what happened, so that memory grows with the number of threads
 // only. Readers sort by time, so the order of packets is free.
 func writePerfetto(w io.Writer, source tracefile.Source) error {
-	detectors, modules := findings.New(source.Header().Start), python.NewCollector()
-	tl, err := timeline.Build(source, append(detectors.Sinks(), modules)...)
+	s, err := surveyOf(source)
 	if err != nil {
 		return err
 	}
-	x := newPerfettoExport(w, tl)
+	x := newPerfettoExport(w, s.Timeline)
 	x.machine()
 	x.beginRecording()
-	interpreters := modules.Interpreters()
-	x.findings(detectors.Find(&findings.Recording{Timeline: tl, Interpreters: interpreters}))
+	x.milestones()
+	x.findings(s.findings)
 	x.units()
-	x.imports(interpreters)
+	x.imports(s.interpreters)
 	_, err = timeline.Build(&perfettoTap{Source: source, x: x}, x)
 	if x.w.err != nil { // it ended the iteration, so it is the cause
 		return x.w.err

@@ -106,13 +106,29 @@ func (x *perfettoExport) lost(e *event.Lost) {
 	x.w.instant(lossTrack, x.within(e.Time), "loss", probe+" events lost", a)
 }
 
+// milestones marks them on a track of their own.
+func (x *perfettoExport) milestones() {
+	if len(x.tl.Milestones) == 0 {
+		return
+	}
+	x.describe(milestoneTrack, trackDescription{name: "Milestones", help: "Moments that somebody named.", rank: 3})
+	for _, m := range x.tl.Milestones {
+		a := x.w.args()
+		a.text("source", m.Source)
+		if m.PID != 0 {
+			a.number("pid", int64(m.PID))
+		}
+		x.w.instant(milestoneTrack, m.Time, "milestone", m.Name, a)
+	}
+}
+
 // findings shows what to fix on a track of its own: the costliest on top, each as long as the recording,
 // since a finding is about all of it.
 func (x *perfettoExport) findings(list []findings.Finding) {
 	if len(list) == 0 {
 		return
 	}
-	x.describe(findingTrack, trackDescription{name: "Findings", help: "What to fix, with the most that it can save.", rank: 3})
+	x.describe(findingTrack, trackDescription{name: "Findings", help: "What to fix, with the most that it can save.", rank: 4})
 	for _, f := range list {
 		a := x.w.args()
 		a.text("id", f.ID)

@@ -1,8 +1,6 @@
 package export
 
 import (
-	"sort"
-
 	pb "github.com/bootscope/bootscope/export/perfettopb"
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
@@ -12,6 +10,7 @@ const (
 	rootTrack perfettoTrack = iota
 	recordingTrack
 	lossTrack
+	milestoneTrack
 	findingTrack
 	unitsTrack
 	firstTrack // of those of which there are many
@@ -86,7 +85,7 @@ func (x *perfettoExport) orderProcesses() {
 	m.Uint(pb.TrackChildOrdering, pb.ChildrenExplicit)
 	m.Uint(pb.TrackProcessOrdering, pb.ProcessesExplicit)
 	x.w.write(x.tl.Start, pb.PacketTrackDescriptor, m)
-	for rank, p := range x.inOrder() {
+	for rank, p := range processesInOrder(x.tl) {
 		x.part.Reset()
 		x.part.Int(pb.DescriptorPID, int64(int32(p.PID)))
 		m.Reset()
@@ -98,44 +97,12 @@ func (x *perfettoExport) orderProcesses() {
 	}
 }
 
-// inOrder returns the processes as they should be shown.
-func (x *perfettoExport) inOrder() []*timeline.Process {
-	unitRank := map[*timeline.Unit]int{}
-	for i, u := range x.unitsByTime() {
-		unitRank[u] = i
-	}
-	rank := func(p *timeline.Process) int {
-		switch {
-		case p.Kernel:
-			return len(unitRank) + 1
-		case p.Unit == nil:
-			return len(unitRank)
-		}
-		return unitRank[p.Unit]
-	}
-	list := append([]*timeline.Process(nil), x.tl.Processes...)
-	sort.SliceStable(list, func(i, j int) bool {
-		a, b := rank(list[i]), rank(list[j])
-		return a < b || a == b && list[i].Times[timeline.Running] > list[j].Times[timeline.Running]
-	})
-	return list
-}
-
-// unitsByTime returns the units, those that ran longest first.
-func (x *perfettoExport) unitsByTime() []*timeline.Unit {
-	list := append([]*timeline.Unit(nil), x.tl.Units...)
-	sort.SliceStable(list, func(i, j int) bool {
-		return list[i].Times[timeline.Running] > list[j].Times[timeline.Running]
-	})
-	return list
-}
-
 // units shows the life of each process on a track of its unit. Kernel threads have none: they live all
 // along.
 func (x *perfettoExport) units() {
 	x.orderProcesses()
 	x.describe(unitsTrack, trackDescription{
-		name: "Units", help: "The processes of each systemd unit, and when they lived.", rank: 4, children: pb.ChildrenExplicit,
+		name: "Units", help: "The processes of each systemd unit, and when they lived.", rank: 5, children: pb.ChildrenExplicit,
 	})
 	var rest []*timeline.Process
 	for _, p := range x.tl.Processes {
@@ -143,7 +110,7 @@ func (x *perfettoExport) units() {
 			rest = append(rest, p)
 		}
 	}
-	units := x.unitsByTime()
+	units := unitsByTime(x.tl)
 	for i, u := range units {
 		x.unit(i, u.Name, u.Processes)
 	}

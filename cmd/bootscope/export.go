@@ -46,7 +46,7 @@ func exportTrace(cmd *cobra.Command, name string, format *export.Format, out str
 	var size int64
 	fills := out == "-" && isTerminal(cmd.OutOrStdout())
 	source, err := readTrace(cmd, name, fills, func(source tracefile.Source) (err error) {
-		size, err = writeOutput(out, force, func(w io.Writer) error { return format.Write(w, source) })
+		size, err = writeOutput(out, force, func(w io.Writer) error { return format.Write(w, source, export.Options{}) })
 		return err
 	})
 	if err != nil {

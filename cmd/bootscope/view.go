@@ -78,7 +78,7 @@ func serveTrace(cmd *cobra.Command, name string, source tracefile.Source, open b
 	if name == "-" {
 		shown = "trace"
 	}
-	file := view.NewFile(shown+format.Ending, viewer, func(w io.Writer) error { return format.Write(w, source) })
+	file := view.NewFile(shown+format.Ending, viewer, func(w io.Writer) error { return format.Write(w, source, export.Options{}) })
 	link := viewer + "/#!/?url=http://" + viewAddress + file.Path()
 	fmt.Fprintln(cmd.OutOrStdout(), link)
 	fmt.Fprintf(cmd.ErrOrStderr(), "bootscope: open the link in a browser on this machine; the trace is served once (Ctrl-C ends it)\n")
