@@ -32,6 +32,8 @@ func TestOutput(t *testing.T) {
 		"report --top 0 story.bst",
 		"report --json story.bst",
 		"report cut.bst",
+		"report boot.bst",
+		"report --milestone printing=unit,print.service --budget kernel=2s,printing=40s boot.bst",
 		"imports python.bst",
 		"imports --json python.bst",
 		"imports --flat --sort self python.bst",
@@ -70,6 +72,11 @@ func TestErrors(t *testing.T) {
 		{"report a b", 2, `bootscope: one trace at a time: "b" is one too many` + "\nSee bootscope report --help.\n"},
 		{"report --top x story.bst", 2, `bootscope: invalid argument "x" for "--top"`},
 		{"report --top -1 story.bst", 2, "bootscope: --top -1: give a number of rows, or 0 for all\nSee bootscope report --help.\n"},
+		{"report --milestone up boot.bst", 2, `bootscope: milestone "up": write NAME=SPEC, such as`},
+		{"report --milestone up=log:/x:y:%H boot.bst", 1, "bootscope: milestone up: the lines of /x are not in the trace"},
+		{"report --milestone up=journal:x:y story.bst", 1, "bootscope: milestone up: there is no journal in the trace"},
+		{"report --budget kernel boot.bst", 2, `bootscope: budget "kernel": write NAME=DURATION, such as kernel=1.5s`},
+		{"report --budget kernel=1s,up=1 boot.bst", 2, `bootscope: budget "up=1": "1" is no duration`},
 		{"imports --format importtime python.bst", 2, "bootscope: --format importtime shows one interpreter, and there are 2: choose with"},
 		{"imports story.bst", 1, "bootscope: story.bst: no Python interpreter imported anything in this recording"},
 		{"imports --sort name python.bst", 2, `bootscope: --sort "name": it is self or cumulative`},
@@ -108,6 +115,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestOverBudget: the report is printed all the same, and the status is for a build server.
+func TestOverBudget(t *testing.T) {
+	dir := traces(t)
+	within := bootscope(t, dir, nil, strings.Fields("report boot.bst --budget kernel=1.5s --budget userspace=33s,ready=30s")...)
+	if within.status != 0 || within.stderr != "" || !strings.Contains(within.stdout, "  1.500 s   1.500 s         -  kernel\n") {
+		t.Errorf("within: %+v", within)
+	}
+	for _, flags := range []string{"", "--json "} {
+		r := bootscope(t, dir, nil, strings.Fields("report boot.bst "+flags+"--budget kernel=1.4s,userspace=33s,nothing=1h")...)
+		if want := "bootscope: over budget, or not known to be within it: kernel, nothing\n"; r.status != 1 || r.stderr != want || r.stdout == "" {
+			t.Errorf("status %d, stderr %q, %d bytes of report", r.status, r.stderr, len(r.stdout))
+		}
+	}
+}
+
 // traces makes a directory with a good trace and with bad ones.
 func traces(t *testing.T) string {
 	t.Helper()
@@ -116,6 +138,7 @@ func traces(t *testing.T) string {
 	files := map[string][]byte{
 		"story.bst":   whole,
 		"python.bst":  binaryOf(t, "../../tracer/python/testdata/exec.trace"),
+		"boot.bst":    binaryOf(t, "../../export/report/testdata/boot.trace"),
 		"cut.bst":     whole[:len(whole)-10], // within the trailer
 		"stub.bst":    whole[:40],            // within the header
 		"empty.bst":   nil,

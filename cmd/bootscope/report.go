@@ -65,8 +65,8 @@ but log: only where it was given when recording: the file is not in the trace.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
 	cmd.Flags().IntVar(&top, "top", report.DefaultTop, "`rows` of each table, 0 for all")
-	cmd.Flags().StringArrayVar(&asked.specs, "milestone", nil, "`NAME=SPEC` of a moment to find; may be given several times")
-	cmd.Flags().StringSliceVar(&asked.limits, "budget", nil, "`NAME=DURATION,...` that phases and milestones may take")
+	cmd.Flags().StringArrayVar(&asked.specs, "milestone", nil, "`NAME=SPEC` of a moment to find; may be repeated")
+	cmd.Flags().StringSliceVar(&asked.limits, "budget", nil, "`LIST` of NAME=DURATION that parts may take")
 	return cmd
 }
 

@@ -88,7 +88,7 @@ func (t *text) blame() {
 // reserved is how many lines of the short form the table of starts must have: that of a boot is not complete
 // without it.
 func (t *text) reserved() int {
-	if t.top != DefaultTop || t.r.Boot == nil || len(t.r.Starts) == 0 {
+	if t.top != DefaultTop || !t.r.isBoot() {
 		return 0
 	}
 	return 2 + t.rows(len(t.r.Starts))
@@ -97,12 +97,22 @@ func (t *text) reserved() int {
 // startTime is what the table of starts is about. A boot's report always has it.
 func (r *Report) startTime() uint64 {
 	switch {
-	case r.Boot != nil:
+	case r.isBoot():
 		return ^uint64(0)
 	case len(r.Starts) > 0:
 		return r.Starts[0].took()
 	}
 	return 0
+}
+
+// isBoot tells whether systemd has told of the starts of units.
+func (r *Report) isBoot() bool {
+	for _, s := range r.Starts {
+		if s.Unit.Systemd != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // chainTime is how long the chain took.

@@ -35,7 +35,8 @@ type Milestone struct {
 // Help tells the forms of a spec.
 const Help = `unit:UNIT           the unit becomes active
 journal:UNIT:REGEX  a line of the unit in the journal
-log:FILE:REGEX:LAYOUT  a line of a file, by the time in it; the layout is that of
+log:FILE:REGEX:LAYOUT
+                    a line of a file, by the time in it; the layout is that of
                     strptime (%Y-%m-%d %H:%M:%S) or of Go's package time
 open:PATH           the file is opened
 exec:PATH           the program is executed

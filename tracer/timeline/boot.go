@@ -182,10 +182,10 @@ func dated[T any](list []T, end uint64, at func(T) uint64) []T {
 	return kept
 }
 
-// Phases are the parts of the boot, as far as systemd was asked for them.
+// Phases are the parts of the boot, as far as systemd was asked for them; without it, the kernel's alone.
 func (t *Timeline) Phases() (list []Phase) {
 	if t.Boot == nil {
-		return nil
+		return t.kernelPhase()
 	}
 	add := func(name string, start, end int64) { list = append(list, Phase{name, start, end, true}) }
 	b, loader := t.Boot, -int64(t.Boot.Loader)
@@ -205,6 +205,16 @@ func (t *Timeline) Phases() (list []Phase) {
 		add("kernel", 0, int64(b.Userspace))
 	}
 	return append(list, Phase{"userspace", int64(b.Userspace), int64(b.Finished), b.Finished != 0})
+}
+
+// kernelPhase is the kernel's part as its own log tells it: until it ran the first program.
+func (t *Timeline) kernelPhase() []Phase {
+	for _, line := range t.KernelLog {
+		if strings.HasPrefix(line.Text, "Run ") && strings.HasSuffix(line.Text, " as init process") {
+			return []Phase{{"kernel", 0, int64(line.Time), true}}
+		}
+	}
+	return nil
 }
 
 // ClockSteps are the steps of the wall clock that were seen.

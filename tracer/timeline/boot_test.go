@@ -32,6 +32,10 @@ func TestPhases(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", c.name, s, c.want)
 		}
 	}
+	tl := build(t, "1.5 0 kernel_log tail=\"Run /sbin/init as init process\"\n3 0 kernel_log tail=\"Run x\"\n")
+	if p := tl.Phases(); len(p) != 1 || p[0] != (Phase{"kernel", 0, 1.5e9, true}) {
+		t.Errorf("without systemd: %+v", p)
+	}
 	if tl := build(t, "10.5 0 rename target=5\n"); tl.Phases() != nil {
 		t.Error("phases that nobody told of")
 	}
