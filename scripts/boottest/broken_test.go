@@ -1,0 +1,123 @@
+//go:build vmtest
+
+package boottest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// lean leaves out what takes long to start, where the boot itself is not what is to be seen.
+const lean = "systemd.mask=firewalld.service systemd.mask=fail2ban.service systemd.mask=networkd-dispatcher.service " +
+	"systemd.mask=unattended-upgrades.service systemd.mask=net-wait.service systemd.mask=heavy-api.service " +
+	"systemd.mask=fork-app.service systemd.mask=late-server.service systemd.mask=back-off.service systemd.mask=auditd.service"
+
+// A breakage is a way in which the recorder can fail.
+type breakage struct {
+	name    string
+	dropIn  string // changes the unit
+	fstab   string // more of it
+	install []string
+	// log is what the log says about it, in one line.
+	log string
+	// recorded: a recording is there all the same, if complete with its end.
+	recorded, complete bool
+}
+
+var breakages = []breakage{
+	{name: "no-bpf", dropIn: "SystemCallFilter=~bpf\n", log: `bootscope\[\d+\]: bootscope: .*not permitted`},
+	{name: "no-capabilities", dropIn: "CapabilityBoundingSet=\n", log: `bootscope\[\d+\]: bootscope: recording needs CAP_BPF and CAP_PERFMON`},
+	{name: "no-btf", dropIn: "InaccessiblePaths=/sys/kernel/btf\n", recorded: true, complete: true,
+		log: `bootscope\[\d+\]: bootscope: .*: recorded .* written to`},
+	{name: "killed", dropIn: "ExecStartPost=/bin/kill -KILL $MAINPID\n", log: `bootscope.service: Main process exited, code=killed, status=9/KILL`},
+	{name: "hung", dropIn: "ExecStart=\nExecStart=/bin/sh -c 'kill -STOP $$$$'\nTimeoutStartSec=5\n",
+		log: `bootscope.service: start operation timed out`},
+	{name: "read-only", fstab: "tmpfs /var/lib/bootscope tmpfs ro 0 0\n",
+		log: `bootscope\[\d+\]: bootscope: nothing was saved: .*read-only file system`},
+	{name: "full-disk", fstab: "tmpfs /var/lib/bootscope tmpfs size=64k 0 0\n",
+		log: `bootscope\[\d+\]: bootscope: recording ended early: .*no space left on device`},
+}
+
+// TestBroken breaks the recorder: the boot reaches its target, and the log says one clear line.
+func TestBroken(t *testing.T) {
+	for _, broken := range breakages {
+		t.Run(broken.name, func(t *testing.T) {
+			b := &boot{name: "broken-" + broken.name, kernel: lean, prepare: broken.prepare,
+				install: append([]string{"--hold=100s", "--quiet=3s", "--every-boot"}, broken.install...)}
+			b.run(t)
+			checkReached(t, b)
+			journal := b.text(t, "out/journal")
+			if n := len(regexp.MustCompile(broken.log).FindAllString(journal, -1)); n != 1 {
+				t.Errorf("%d lines of the log match %q; it says:\n%s", n, broken.log, linesWith(journal, "bootscope"))
+			}
+			names := b.recordings(t)
+			if !broken.recorded {
+				return
+			}
+			if len(names) != 1 {
+				t.Fatalf("recordings: %v, want one", names)
+			}
+			if tr := readTrace(t, names[0]); broken.complete && tr.trailer == nil {
+				t.Error("the recording has no end")
+			}
+		})
+	}
+}
+
+// prepare breaks it. Recordings begin in earnest only where an attempt is made, so nothing is left out.
+func (k breakage) prepare(root string) error {
+	dir := filepath.Join(root, "etc/systemd/system/bootscope.service.d")
+	err := os.MkdirAll(dir, 0o755)
+	if k.dropIn != "" {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "broken.conf"), []byte("[Service]\n"+k.dropIn), 0o644))
+	}
+	fstab, openErr := os.OpenFile(filepath.Join(root, "etc/fstab"), os.O_APPEND|os.O_WRONLY, 0)
+	if openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	_, writeErr := fstab.WriteString(k.fstab)
+	return errors.Join(err, writeErr, fstab.Close())
+}
+
+// checkReached tests that the boot came where it comes without a recorder, and that no unit failed for it.
+func checkReached(t *testing.T, b *boot) {
+	t.Helper()
+	if journal := b.text(t, "out/journal"); !strings.Contains(journal, "Reached target multi-user.target") {
+		t.Errorf("multi-user.target was not reached; the end of %s:\n%s", b.console(), b.consoleTail())
+	}
+	if splat := linesWith(b.text(t, "out/journal"), "Call Trace"); splat != "" {
+		t.Errorf("the kernel says: %s", splat)
+	}
+}
+
+func linesWith(text, part string) string {
+	var found strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, part) {
+			found.WriteString(line)
+		}
+	}
+	return found.String()
+}
+
+// TestPowerCut switches the machine off in the middle of the boot.
+func TestPowerCut(t *testing.T) {
+	b := &boot{name: "power-cut", install: []string{"--hold=100s", "--sync=2s"}, cut: "Started late-server.service"}
+	b.run(t)
+	names := b.recordings(t)
+	if len(names) != 1 || !strings.Contains(names[0], ".partial-") {
+		t.Fatalf("recordings: %v, want one that was cut off", names)
+	}
+	tr := readTrace(t, names[0])
+	if tr.trailer != nil || tr.events < 1000 || len(tr.execs) < 10 {
+		t.Errorf("trailer %v, %d events, %d processes that called exec", tr.trailer, tr.events, len(tr.execs))
+	}
+	t.Logf("%d events, %d processes, up to %.1f s", tr.events, len(tr.execs), float64(tr.last)/1e9)
+	if _, err := os.Lstat(filepath.Join(b.dir, "etc/systemd/system/sysinit.target.wants/bootscope.service")); err == nil {
+		t.Error("the next boot would be recorded again")
+	}
+}
