@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bootscope/bootscope/export/prose"
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
@@ -51,7 +52,7 @@ func (im *Imports) Select(f Filter) error {
 		}
 		var names []string
 		for _, in := range im.Interpreters {
-			names = append(names, fmt.Sprintf("%s (pid %d)", nameOf(in), in.Process.PID))
+			names = append(names, fmt.Sprintf("%s (pid %d)", prose.Printable(nameOf(in)), in.Process.PID))
 		}
 		return fmt.Errorf("no such interpreter; there are %s", strings.Join(names, ", "))
 	}

@@ -104,6 +104,9 @@ func (w *walker) begin(i int) {
 		next.base += w.cal.Loader
 	}
 	here := w.before(i)
+	if here.time < w.at.time {
+		here = w.at
+	}
 	next.Start = here.time
 	depth := w.depthFor(next)
 	if w.slept.time > w.at.time && (depth == 0 || depth == 1 && w.stack[0].Main) {
@@ -268,6 +271,9 @@ func (w *walker) spend(to point) {
 func (w *walker) closeTo(depth int, at point) {
 	if depth == len(w.stack) {
 		return
+	}
+	if at.time < w.at.time { // where events were lost, a pause may seem to have begun before what came in it
+		at = w.at
 	}
 	w.spend(at)
 	for len(w.stack) > depth {
