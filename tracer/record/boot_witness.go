@@ -9,13 +9,17 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/system"
 )
 
 const (
-	// witnessTime is how long each of the boot's other witnesses may take at the end.
-	witnessTime = 30 * time.Second
+	// witnessTime is how long each of the boot's other witnesses may take at the end; at shutdown, when
+	// systemd waits 15 s for all of it, shutdownTime.
+	witnessTime  = 30 * time.Second
+	shutdownTime = 5 * time.Second
 	// journalBytes is how much of the journal's text is kept.
 	journalBytes = 4 << 20
 )
@@ -44,9 +48,9 @@ func (b *bootRecording) readKernelLog() error {
 }
 
 // end asks systemd and the journal what they saw. One that can't be asked leaves a gap and a word.
-func (b *bootRecording) end() error {
+func (b *bootRecording) end(reason string) error {
 	writer, notice := b.recorder.writer, b.recorder.options.Notice
-	if err := errors.Join(b.milestoneWatch.end(), b.readKernelLog()); err != nil {
+	if err := errors.Join(b.milestoneWatch.end(reason), b.readKernelLog()); err != nil {
 		return err
 	}
 	write := func(e event.Event) error {
@@ -55,9 +59,13 @@ func (b *bootRecording) end() error {
 		}
 		return nil
 	}
+	limit := witnessTime
+	if reason == unix.SignalName(unix.SIGTERM) {
+		limit = shutdownTime
+	}
 	var failed *writeError
 	for _, ask := range []func(context.Context, func(event.Event) error) error{askSystemd, b.askJournal} {
-		ctx, cancel := context.WithTimeout(context.Background(), witnessTime)
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
 		err := ask(ctx, write)
 		cancel()
 		if errors.As(err, &failed) {

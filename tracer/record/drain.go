@@ -172,7 +172,7 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 		return err
 	}
 	if r.follower != nil {
-		if err := r.follower.end(); err != nil {
+		if err := r.follower.end(reason); err != nil {
 			return err
 		}
 	}

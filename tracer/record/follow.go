@@ -21,8 +21,9 @@ type follower interface {
 	stepped(*event.Clock)
 	// round is called at least once in a drain interval. It returns why to stop, or "".
 	round() (string, error)
-	// end adds to the file what only others know, when all programs were detached.
-	end() error
+	// end adds to the file what only others know, when all programs were detached. It is told why the
+	// recording ended.
+	end(reason string) error
 }
 
 // milestoneWatch finds milestones, and asks for the end at one of them.
@@ -198,7 +199,7 @@ func (w *milestoneWatch) round() (string, error) {
 	return "", nil
 }
 
-func (w *milestoneWatch) end() error { return w.takeUnits() }
+func (w *milestoneWatch) end(string) error { return w.takeUnits() }
 
 // followJournal waits for a line of a unit in the journal. As long as there is no journal it tries again.
 func (w *milestoneWatch) followJournal(s *sought) {
