@@ -21,7 +21,7 @@ static __always_inline int read_registers(struct user_registers *regs)
 		saved = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	else
 		saved = registers_of(task);
-	return bpf_probe_read_kernel(regs, sizeof(*regs), saved) == 0;
+	return copy_registers(regs, saved) == 0;
 }
 
 #endif

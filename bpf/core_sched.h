@@ -36,7 +36,7 @@ static __always_inline __u32 sleeping_syscall(struct task_struct *task, int *com
 	} else {
 		struct user_registers regs;
 
-		if (bpf_probe_read_kernel(&regs, sizeof(regs), registers_of(task)) == 0) {
+		if (copy_registers(&regs, registers_of(task)) == 0) {
 			nr = REG_SYSCALL(&regs);
 			*compat = REG_IS_COMPAT(&regs);
 		}

@@ -92,7 +92,7 @@ int sys_exit(__u64 *ctx)
 
 	if (!class)
 		return 0;
-	bpf_probe_read_kernel(&call.regs, sizeof(call.regs), saved);
+	copy_registers(&call.regs, saved);
 	decode_call(&call, ctx[1]);
 	if (class == WANT_OPEN)
 		send_open(&call);

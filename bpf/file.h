@@ -64,7 +64,7 @@ static __always_inline __u32 walk_path(struct scratch *scratch, struct dentry *d
 {
 	scratch->used = 0;
 #pragma clang loop unroll(disable)
-	for (int i = 0; i <= PATH_COMPONENTS; i++) {
+	for (int i = 0; i < PATH_COMPONENTS; i++) {
 		struct dentry *parent;
 		__u32 used, len;
 
@@ -73,7 +73,7 @@ static __always_inline __u32 walk_path(struct scratch *scratch, struct dentry *d
 			return 0;
 		parent = BPF_CORE_READ(dentry, d_parent);
 		/* A root that is in no place: three file systems at one, or a file that came by its handle. */
-		if (dentry == parent || i == PATH_COMPONENTS)
+		if (dentry == parent)
 			return PATH_CUT;
 		used = *(volatile __u32 *)&scratch->used;
 		len = BPF_CORE_READ(dentry, d_name.len) & NAME_MAX_BYTES;
@@ -85,7 +85,7 @@ static __always_inline __u32 walk_path(struct scratch *scratch, struct dentry *d
 		*(volatile __u32 *)&scratch->used = used + len + 1;
 		dentry = parent;
 	}
-	return PATH_CUT;
+	return leave_mount(&dentry, &mount) && leave_mount(&dentry, &mount) ? PATH_CUT : 0;
 }
 
 /*

@@ -179,7 +179,7 @@ int sys_exit(struct bpf_raw_tracepoint_args *ctx)
 	struct finished_call call;
 	__u32 class;
 
-	if (bpf_probe_read_kernel(&call.regs, sizeof(call.regs), (void *)ctx->args[0]) != 0)
+	if (copy_registers(&call.regs, (void *)ctx->args[0]) != 0)
 		return 0;
 	decode_call(&call, ctx->args[1]);
 	class = class_of(call.nr, call.compat) & sys_exit_wants;

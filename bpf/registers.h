@@ -29,6 +29,12 @@ struct user_registers {
 #define REG_IS_COMPAT(r) ((r)->cs == USER32_CS)
 #define REG_FROM_KERNEL(r) (((r)->cs & 3) == 0)
 
+/* Copies saved registers from where the kernel keeps them. Returns 0 if that went well. */
+static __always_inline long copy_registers(struct user_registers *regs, const void *saved)
+{
+	return bpf_probe_read_kernel(regs, sizeof(*regs), saved);
+}
+
 /* What perf_event programs get: the interrupted registers (bpf_user_pt_regs_t). */
 struct perf_context {
 	struct user_registers regs;
@@ -72,7 +78,7 @@ struct perf_context {
 #elif defined(__TARGET_ARCH_arm64)
 
 struct user_registers {
-	unsigned long x[31];
+	unsigned long x[14]; /* the other 17 would take too much of the stack */
 	unsigned long sp, pc, pstate;
 	/* Not in the user's view, but in this place since 3.7 (x0) and 4.19 (syscallno). */
 	unsigned long orig_x0;
@@ -84,7 +90,12 @@ struct user_registers {
 #define PSR_MODE_MASK 0x0f
 
 #define REG_SYSCALL(r) ((r)->syscallno)
-#define REG_SP(r) (REG_IS_COMPAT(r) ? (r)->x[13] : (r)->sp)
+#define REG_SP(r)                                                                                  \
+	({                                                                                         \
+		unsigned long sp = (r)->sp, compat_sp = (r)->x[13];                                \
+		asm volatile("" : "+r"(sp), "+r"(compat_sp)); /* no load from a computed place */  \
+		REG_IS_COMPAT(r) ? compat_sp : sp;                                                 \
+	})
 #define REG_IP(r) ((r)->pc)
 #define REG_RESULT(r) ((r)->x[0])
 /* The return value is in x0 by the time the call has returned; its first argument was kept. */
@@ -93,6 +104,13 @@ struct user_registers {
 #define REG_ARG3(r, compat) ((compat) ? (__u32)(r)->x[2] : (r)->x[2])
 #define REG_IS_COMPAT(r) (((r)->pstate & PSR_MODE32_BIT) != 0)
 #define REG_FROM_KERNEL(r) (((r)->pstate & PSR_MODE_MASK) != 0)
+
+static __always_inline long copy_registers(struct user_registers *regs, const void *saved)
+{
+	long err = bpf_probe_read_kernel(&regs->x, sizeof(regs->x), saved);
+
+	return err ? err : bpf_probe_read_kernel(&regs->sp, sizeof(*regs) - sizeof(regs->x), saved + 31 * 8);
+}
 
 struct perf_context {
 	struct {
