@@ -53,6 +53,10 @@ kerneltest: build ## run the tests that record on this machine: root
 	@if [ "$$(id -u)" != 0 ]; then echo "make kerneltest loads BPF programs: run it as root" >&2; exit 1; fi
 	$(GOTEST) -logs -- -count=1 -tags kerneltest -timeout 20m $(KERNELTESTS)
 
+.PHONY: browsertest
+browsertest: ## load trace events in Chromium's trace viewer, write pictures to build/: chromium
+	$(GOTEST) -logs -- -count=1 -tags browsertest -timeout 10m -run ChromeViewer ./export
+
 .PHONY: accuracy
 accuracy: ## compare import trees with what Python logs itself, write docs/accuracy.md: root
 	$(SUDO) env PATH="$$PATH" HOME="$$HOME" go test -count=1 -tags kerneltest -timeout 20m -run TestImportAccuracy -v ./cmd/bootscope -update
@@ -87,6 +91,6 @@ lint: ## check the format, go vet for every platform, staticcheck, import direct
 	go mod tidy -diff
 	@set -e; for p in $(PLATFORMS); do echo "go vet for $$p"; \
 		GOOS=$${p%/*} GOARCH=$${p#*/} go vet ./...; done
-	go vet -tags kerneltest,vmtest ./...
-	go tool staticcheck -tags kerneltest,vmtest ./...
+	go vet -tags kerneltest,vmtest,browsertest ./...
+	go tool staticcheck -tags kerneltest,vmtest,browsertest ./...
 	go test ./scripts/layering
