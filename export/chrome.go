@@ -26,6 +26,7 @@ func writeChrome(w io.Writer, source tracefile.Source, options Options) error {
 	x.nameTracks()
 	x.beginRecording()
 	x.marks()
+	x.boot()
 	x.beginLives()
 	counters := newChromeCounters(s.Timeline)
 	sinks := []timeline.Sink{x, counters}

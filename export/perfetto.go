@@ -23,6 +23,7 @@ func writePerfetto(w io.Writer, source tracefile.Source) error {
 	x.machine()
 	x.beginRecording()
 	x.milestones()
+	x.boot()
 	x.findings(s.findings)
 	x.units()
 	x.imports(s.interpreters)

@@ -91,14 +91,14 @@ func (r *Report) asleep(s *stage) string {
 }
 
 // worthTelling is a gap in a chain that has a row of its own.
-const worthTelling = 10e6
+const worthTelling = 50e6
 
 // chain returns the critical chain's stages.
 func (r *Report) chain() (list []*stage) {
 	links, _ := r.Goal()
 	for _, l := range links {
 		if l.Before >= worthTelling {
-			s := r.stageOf(&timeline.Unit{Name: l.Unit.Name}, l.From-l.Before, l.From)
+			s := r.stageOf(l.Unit, l.From-l.Before, l.From)
 			s.about = "not started yet"
 			if by := l.Unit.Systemd.List("TriggeredBy"); len(by) > 0 {
 				s.about += ", triggered by " + strings.Join(by, ", ")

@@ -52,3 +52,8 @@ func (t *Timeline) Initcalls() []Initcall {
 	sort.SliceStable(list, func(i, j int) bool { return list[i].Start < list[j].Start })
 	return list
 }
+
+// IsInitcall tells whether a line says that a function was called or has returned.
+func (l *KernelLine) IsInitcall() bool {
+	return initcallCalled.MatchString(l.Text) || initcallReturned.MatchString(l.Text) || probeReturned.MatchString(l.Text)
+}
