@@ -64,6 +64,7 @@ func TestImportAccuracy(t *testing.T) {
 		exe := versions[name]
 		t.Run(name, func(t *testing.T) {
 			var scores []*score
+			cache := t.TempDir()
 			for _, p := range corpus {
 				t.Run(p.name, func(t *testing.T) {
 					if p.pkg != "" && exe == debianPython && exec.Command("dpkg", "-s", p.pkg).Run() != nil {
@@ -71,7 +72,7 @@ func TestImportAccuracy(t *testing.T) {
 					}
 					if exe != debianPython {
 						t.Setenv("PYTHONPATH", "/usr/lib/python3/dist-packages")
-						t.Setenv("PYTHONPYCACHEPREFIX", "/var/tmp/bootscope-pycache")
+						t.Setenv("PYTHONPYCACHEPREFIX", cache)
 					}
 					s := measure(t, exe, p.name, p.code)
 					s.version = name
