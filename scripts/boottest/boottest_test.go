@@ -38,6 +38,7 @@ func TestBoot(t *testing.T) {
 	t.Run("units", func(t *testing.T) { checkUnitNames(t, b, tr) })
 	t.Run("net-wait", func(t *testing.T) { checkNetWait(t, tr) })
 	t.Run("back-off", func(t *testing.T) { checkBackOff(t, b, tr) })
+	t.Run("findings", func(t *testing.T) { checkFindings(t, b, names[0]) })
 	t.Run("imports", func(t *testing.T) { checkImports(t, b, tr) })
 	t.Run("milestones", func(t *testing.T) { checkMilestones(t, b, tr) })
 	t.Run("logs", func(t *testing.T) { checkLogs(t, tr) })

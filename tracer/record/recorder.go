@@ -64,7 +64,8 @@ func attach(options Options) (*recorder, error) {
 	r.stats.tick(time.Now())
 	r.programs, r.statuses = attachProbes(r.loader)
 	r.loader.kernel.types = nil // the kernel's types take several MB and were needed for loading only
-	if len(r.programs) == 0 {
+	// Mappings alone, which need no program, are no recording.
+	if len(r.programs) == 0 || r.loader.shared["events"] == nil {
 		r.close()
 		return nil, fmt.Errorf("nothing can be recorded on this kernel:\n%s", describeStatuses(r.statuses))
 	}

@@ -1,0 +1,88 @@
+//go:build vmtest
+
+package boottest
+
+import (
+	"encoding/json"
+	"os/exec"
+	"testing"
+)
+
+// found is a finding as report --json has it.
+type found struct {
+	ID   string  `json:"id"`
+	Cost float64 `json:"cost_s"`
+	Unit string  `json:"unit"`
+}
+
+// checkFindings tests that each planted problem is found, and that its cost is within 10 % of what the
+// service itself logged.
+func checkFindings(t *testing.T, b *boot, recording string) {
+	program, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program, "report", "--json", recording).Output()
+	if err != nil {
+		t.Fatalf("report --json: %v", err)
+	}
+	var report struct{ Findings []found }
+	if err := json.Unmarshal(out, &report); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range b.planted(t) {
+		cost := costOf(report.Findings, want.ID, want.Unit)
+		if cost < 0.9*want.Cost || cost > 1.1*want.Cost {
+			t.Errorf("%s of %s costs %.3f s, it says itself %.3f s", want.ID, want.Unit, cost, want.Cost)
+			continue
+		}
+		t.Logf("%s of %s: %.3f s, it says itself %.3f s", want.ID, want.Unit, cost, want.Cost)
+	}
+	var heavy struct {
+		Begun    float64 `json:"begun_s"`
+		Imported float64 `json:"imported_s"`
+	}
+	b.truth(t, "heavy-api", &heavy)
+	// The finding names the module that is heavy, not all that was imported.
+	all := heavy.Imported - heavy.Begun
+	if cost := costOf(report.Findings, "heavy-import", "heavy-api.service"); cost < all/2 || cost > 1.1*all {
+		t.Errorf("heavy-import of heavy-api.service costs %.3f s of %.3f s", cost, all)
+	}
+}
+
+// planted are the problems with the costs that the services logged.
+func (b *boot) planted(t *testing.T) []found {
+	var server struct {
+		Listening float64 `json:"listening_s"`
+	}
+	var client struct {
+		Connected float64 `json:"connected_s"`
+	}
+	var fork struct {
+		Workers []struct {
+			Import float64 `json:"import_s"`
+		}
+	}
+	b.truth(t, "late-server", &server)
+	b.truth(t, "back-off", &client)
+	b.truth(t, "fork-app", &fork)
+	again := 0.0 // by all workers but one, who would have to import it in any case
+	for _, w := range fork.Workers {
+		again += w.Import * float64(len(fork.Workers)-1) / float64(len(fork.Workers))
+	}
+	return []found{
+		{"unit-wait", 20, "net-wait.service"}, // TimeoutStartSec
+		{"backoff-sleep", client.Connected - server.Listening, "back-off.service"},
+		{"forkserver-reimport", again, "fork-app.service"},
+	}
+}
+
+// costOf is the largest cost of a kind of finding in a unit, 0 if there is none.
+func costOf(findings []found, id, unit string) (cost float64) {
+	for _, f := range findings {
+		if f.ID == id && f.Unit == unit {
+			cost = max(cost, f.Cost)
+		}
+	}
+	return cost
+}
