@@ -46,6 +46,7 @@ var breakages = []breakage{
 func TestBroken(t *testing.T) {
 	for _, broken := range breakages {
 		t.Run(broken.name, func(t *testing.T) {
+			t.Parallel() // a guest takes one CPU
 			b := &boot{name: "broken-" + broken.name, kernel: lean, prepare: broken.prepare,
 				install: append([]string{"--hold=100s", "--quiet=3s", "--every-boot"}, broken.install...)}
 			b.run(t)
@@ -68,7 +69,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// prepare breaks it. Recordings begin in earnest only where an attempt is made, so nothing is left out.
+// prepare breaks it.
 func (k breakage) prepare(root string) error {
 	dir := filepath.Join(root, "etc/systemd/system/bootscope.service.d")
 	err := os.MkdirAll(dir, 0o755)

@@ -4,6 +4,7 @@ package record
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -84,18 +85,24 @@ func (w *milestoneWatch) close() { w.cancel() }
 
 func (w *milestoneWatch) stepped(c *event.Clock) { w.wall.Read(c.Time, c.Realtime) }
 
-// events looks at the few kinds that milestones come from.
+// events decodes the few kinds that something can be told from; most are others.
 func (w *milestoneWatch) events(raw []byte) {
 	for len(raw) >= event.HeaderSize {
-		e, n, err := w.decoder.Next(raw)
-		if err != nil {
+		kind := event.Kind(binary.LittleEndian.Uint16(raw[16:]))
+		spec, tail := event.SpecOf(kind), int(binary.LittleEndian.Uint32(raw[20:]))
+		if spec == nil || tail < 0 || tail > len(raw)-spec.Size {
 			return
 		}
-		w.event(e)
-		if w.also != nil {
-			w.also(e)
+		size := spec.Size + tail
+		if kind == event.KindPath || kind == event.KindOpen || kind == event.KindExec {
+			if e, _, err := w.decoder.Next(raw[:size]); err == nil {
+				w.event(e)
+				if w.also != nil {
+					w.also(e)
+				}
+			}
 		}
-		raw = raw[n:]
+		raw = raw[size:]
 	}
 }
 
