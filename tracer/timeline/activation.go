@@ -58,7 +58,7 @@ func (b *builder) onUnit(e *event.Unit) {
 	if name == "" {
 		return
 	}
-	says := startOf(e)
+	says := startOf(e, b.toldAt(e))
 	says.Live, says.Asked, says.MainPID, says.Properties = e.CaughtLive != 0, e.CaughtLive == 0, e.MainPID, p
 	known := b.units[name]
 	if known == nil {
@@ -77,8 +77,8 @@ func (b *builder) onUnit(e *event.Unit) {
 
 // startOf reads the times of one start from an event. Each is the latest of its kind, so they may belong
 // to different starts.
-func startOf(e *event.Unit) *Activation {
-	a := &Activation{Activating: saneTime(e.Activating, e.Time), Active: saneTime(e.Active, e.Time), Inactive: saneTime(e.Inactive, e.Time)}
+func startOf(e *event.Unit, told uint64) *Activation {
+	a := &Activation{Activating: saneTime(e.Activating, told), Active: saneTime(e.Active, told), Inactive: saneTime(e.Inactive, told)}
 	switch {
 	case a.Active != 0 && a.Active < a.Activating: // it was up, and starts again
 		a.Activating = 0

@@ -142,7 +142,7 @@ func (a *Activity) Did(threads []*Thread, from, to uint64) Did {
 	waits := map[call]uint64{}
 	var order []call // so that the answer is the same each time
 	for _, th := range threads {
-		if th.Index >= len(a.threads) {
+		if th.Index >= len(a.threads) || from >= to {
 			continue
 		}
 		list := a.threads[th.Index]

@@ -118,7 +118,7 @@ func propertiesOf(tail []byte) map[string]string {
 }
 
 func (b *builder) onManager(e *event.Manager) {
-	sane := func(at uint64) uint64 { return saneTime(at, e.Time) }
+	sane := func(at uint64) uint64 { return saneTime(at, b.toldAt(e)) }
 	boot := &Boot{
 		Firmware: e.Firmware, Loader: e.Loader, Initrd: sane(e.Initrd), Userspace: sane(e.Userspace),
 		Finished: sane(e.Finished), Properties: propertiesOf(e.TailBytes()),
@@ -136,6 +136,14 @@ func (b *builder) onManager(e *event.Manager) {
 		boot.Finished = 0
 	}
 	b.tl.Boot = boot
+}
+
+// toldAt returns when the recorder was told: not long after the end, whatever the event says.
+func (b *builder) toldAt(e event.Event) uint64 {
+	if b.tl.Trailer == nil {
+		return e.Head().Time
+	}
+	return min(e.Head().Time, b.last+afterEnd)
 }
 
 // saneTime is 0 for a time that is unset or can't be: later than when it was told.
