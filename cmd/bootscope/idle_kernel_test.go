@@ -204,7 +204,8 @@ func TestIdleAgreesWithProc(t *testing.T) {
 		loads = append(loads, startLoad(t, name))
 	}
 	stolen := stealTicks(t)
-	stop := startIdle(t, t.TempDir())
+	dir := t.TempDir()
+	stop := startIdle(t, dir)
 	for _, l := range loads {
 		if _, err := io.WriteString(l.stdin, "go\n"); err != nil {
 			t.Fatal(err)
@@ -222,7 +223,8 @@ func TestIdleAgreesWithProc(t *testing.T) {
 		stolen++
 	}
 	if result.Lost > 0 {
-		t.Errorf("%d events were lost", result.Lost)
+		r := bootscope(t, dir, nil, "idle", "idle.bst")
+		t.Errorf("%d events were lost: %.300s", result.Lost, r.stdout)
 	}
 	var sum, sumTold float64
 	for k, l := range loads {

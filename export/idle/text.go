@@ -78,7 +78,12 @@ func (t *text) recorded() {
 	t.line("%s of Linux %s %s, %s, %s after the boot began", prose.Seconds(i.Duration()), prose.Printable(i.Header.Kernel),
 		prose.Printable(i.Header.Arch), prose.Count(i.cpus(), "CPU"), prose.Seconds(i.Start))
 	if lost := i.Lost(); lost > 0 {
-		t.paragraph(fmt.Sprintf("LOST: %s, so all that follows is incomplete.", prose.Count(int(min(lost, 1<<31)), "event")), 2)
+		var parts []string
+		for _, l := range i.Losses {
+			parts = append(parts, fmt.Sprintf("%d %s (%s)", l.Count, prose.Printable(l.Probe), prose.Printable(l.Reason)))
+		}
+		t.paragraph(fmt.Sprintf("LOST: %s, so what follows is incomplete: %s.", prose.Count(int(min(lost, 1<<31)), "event"),
+			strings.Join(parts, ", ")), 2)
 	}
 	for _, missing := range i.missing() {
 		t.paragraph(missing, 2)
