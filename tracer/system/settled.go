@@ -5,23 +5,20 @@ package system
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"strings"
 	"time"
 )
 
-// settledAfter is how long after the kernel's start a boot is taken to be still going on, where nobody
-// can be asked; and where systemd can be, how long daemons go on with what they start with.
+// settledAfter is how long after the kernel's start a boot is taken to be still going on: where systemd can
+// be asked, daemons go on for a while with what they start with; elsewhere nothing else is known.
 const settledAfter = 60 * time.Second
+
+// settlePoll is how often systemd is asked while waiting for it.
+const settlePoll = time.Second
 
 // Unsettled says why this machine is not yet at rest after its boot; "" if it is.
 func Unsettled(ctx context.Context) string {
-	// The list of jobs tells more than is-system-running, which answers "running" while a timer's unit starts.
-	out, err := exec.CommandContext(ctx, "systemctl", "list-jobs", "--no-legend", "--plain").Output()
-	if err == nil {
-		if jobs := strings.Fields(string(out)); len(jobs) >= 4 && jobs[0] != "No" {
-			return fmt.Sprintf("systemd still works on %s (systemctl list-jobs)", jobs[1])
-		}
+	if reason := unsettledSystemd(ctx); reason != "" {
+		return reason
 	}
 	if up := time.Duration(BootTime()); up < settledAfter {
 		return fmt.Sprintf("the kernel has started %.0f s ago", up.Seconds())
@@ -29,15 +26,36 @@ func Unsettled(ctx context.Context) string {
 	return ""
 }
 
+// unsettledSystemd says what systemd is at; "" for nothing, and where there is none that can be asked.
+func unsettledSystemd(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	s, err := ConnectSystemd(ctx)
+	if err != nil {
+		return ""
+	}
+	defer s.Close()
+	p, err := s.properties(ctx, managerPath, managerInterface)
+	if err != nil {
+		return ""
+	}
+	if p.number("FinishTimestampMonotonic") == 0 {
+		return fmt.Sprintf("systemd has done %d of %d jobs (systemctl list-jobs)",
+			p.number("NInstalledJobs")-min(p.number("NJobs"), p.number("NInstalledJobs")), p.number("NInstalledJobs"))
+	}
+	if n := p.number("NJobs"); n > 0 {
+		return fmt.Sprintf("systemd starts or stops units: %d to do (systemctl list-jobs)", n)
+	}
+	return ""
+}
+
 // Settle waits until this machine is at rest after its boot.
 func Settle(ctx context.Context) error {
-	// Without systemd this fails at once, and the time since the start is all that is known.
-	_ = exec.CommandContext(ctx, "systemctl", "is-system-running", "--wait").Run()
 	for Unsettled(ctx) != "" {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(max(settledAfter-time.Duration(BootTime()), time.Second)):
+		case <-time.After(settlePoll):
 		}
 	}
 	return nil
