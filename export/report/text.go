@@ -119,7 +119,8 @@ func (t *text) findings() {
 		if f.Unit != "" {
 			about += ", " + printable(f.Unit)
 		}
-		t.line("%3d. at most %s: %s%s [%s]", i+1, seconds(f.Cost), printable(f.Title), about, f.ID)
+		head, id := fmt.Sprintf("%3d. at most %s: ", i+1, seconds(f.Cost)), " ["+f.ID+"]"
+		t.line("%s%s%s", head, cut(printable(f.Title)+about, columns-width(head)-width(id)), id)
 		if i < detailed {
 			t.details(&f, n-1-i)
 		}

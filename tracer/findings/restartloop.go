@@ -50,7 +50,7 @@ func failuresOf(u *timeline.Unit) (list []failure) {
 func (r *Recording) loop(u *timeline.Unit, failures []failure, restarts uint64) Finding {
 	first, last := failures[0], failures[len(failures)-1]
 	f := Finding{
-		ID: "restart-loop", Title: fmt.Sprintf("it fails and is started again, %s", times(restarts)), Unit: u.Name,
+		ID: "restart-loop", Title: fmt.Sprintf("a service fails and is started again, %s", times(restarts)), Unit: u.Name,
 		Evidence: []string{
 			fmt.Sprintf("%s failed %s in the recording, first at %s and last at %s", u.Name, times(uint64(len(failures))),
 				seconds(first.process.End), seconds(last.process.End)),
