@@ -34,6 +34,7 @@ type run struct {
 	image *image
 	dir   string            // where everything of this run goes
 	files map[string][]byte // programs to put into the guest, by path
+	disks []string          // images of more disks: /dev/vdb and so on
 	// results are the files that the guest left in /out, by name.
 	results map[string][]byte
 	took    time.Duration
@@ -67,6 +68,9 @@ func (r *run) boot(ctx context.Context) error {
 		"-kernel", r.image.kernel, "-initrd", r.initramfs(),
 		// A kernel that panics or oopses ends at once, and so does QEMU.
 		"-append", m.parameters+" panic=-1 oops=panic mitigations=off")...)
+	for _, image := range r.disks {
+		cmd.Args = append(cmd.Args, "-drive", "if=virtio,format=raw,cache=unsafe,file="+image)
+	}
 	start := time.Now()
 	out, err := cmd.CombinedOutput()
 	r.took = time.Since(start)

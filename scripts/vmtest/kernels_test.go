@@ -24,8 +24,8 @@ var (
 // cache is where packages, images and the last run of each guest are kept.
 var cache = filepath.Join("..", "..", "build", "vm")
 
-// start boots g with files in it. Whatever it left is in the run's directory.
-func start(t *testing.T, g guest, files map[string][]byte) *run {
+// start boots g with files in it, and maybe more disks. Whatever it left is in the run's directory.
+func start(t *testing.T, g guest, files map[string][]byte, disks ...string) *run {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join(cache, g.name()))
 	if err != nil {
@@ -40,7 +40,7 @@ func start(t *testing.T, g guest, files map[string][]byte) *run {
 		t.Fatalf("prepare %s: %v", g.name(), err)
 	}
 	prepared := time.Since(began)
-	r := &run{guest: g, image: img, dir: filepath.Join(dir, "run"), files: files}
+	r := &run{guest: g, image: img, dir: filepath.Join(dir, "run"), files: files, disks: disks}
 	if err := r.boot(context.Background()); err != nil {
 		t.Fatalf("%v; the end of %s:\n%s", err, r.serialLog(), r.serialTail())
 	}
