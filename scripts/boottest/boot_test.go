@@ -107,33 +107,40 @@ func (b *boot) qemu(img *image, disk string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	cut := false
-	if b.cut != "" {
-		cut = b.await(ctx, b.cut)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	cut := b.cut != "" && b.await(b.cut, ended)
+	if cut {
 		cmd.Process.Kill()
 	}
-	err := cmd.Wait()
+	err := <-ended
 	b.took = time.Since(start)
 	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("the guest was not done after %v", bootLimit)
 	case cut:
 		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("the guest was not done after %v", bootLimit)
 	case err != nil:
 		return fmt.Errorf("qemu-system-x86_64: %w: %s", err, stderr.String())
+	case b.cut != "":
+		return fmt.Errorf("the guest ended without showing %q", b.cut)
 	}
 	return nil
 }
 
-// await waits until the console shows a text.
-func (b *boot) await(ctx context.Context, text string) bool {
-	for ctx.Err() == nil {
+// await waits until the console shows a text, and tells whether it did before the machine ended.
+func (b *boot) await(text string, ended chan error) bool {
+	for {
 		if shown, _ := os.ReadFile(b.console()); strings.Contains(string(shown), text) {
 			return true
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case err := <-ended:
+			ended <- err
+			return false
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
-	return false
 }
 
 func (b *boot) console() string { return filepath.Join(b.dir, "console.log") }
