@@ -141,22 +141,22 @@ func markedLosses(tr *trace, probe event.Probe) (n uint64) {
 // What was recorded and what was lost make up what perf counts.
 func TestLostSwitchesAreCounted(t *testing.T) {
 	s := startRecorder(t, record.Options{})
-	counts, begin, end := perfStat(t, []string{"sched:sched_switch", "sched:sched_waking"}, func() {
+	perf := perfStat(t, func() {
 		s.signal(t, unix.SIGSTOP)
 		run(t, exec.Command("perf", "bench", "sched", "pipe", "-l", "150000"))
 		s.signal(t, unix.SIGCONT)
 		run(t, exec.Command("perf", "bench", "sched", "pipe", "-l", "10000")) // brings the marks
 	})
 	tr := s.stop(t)
-	lost, marked := tr.lost(event.ProbeSched, event.LostFull), markedLosses(tr, event.ProbeSched)
-	t.Logf("%d switches and %d wakings recorded in all, %d of both lost", tr.switches, tr.wakings, lost)
-	if lost < 10000 {
-		t.Errorf("%d sched events lost: the load doesn't test anything", lost)
-	}
-	if lost+tr.lost(event.ProbeSched, event.LostNested) != marked {
+	lost := tr.lost(event.ProbeSched, event.LostFull) + tr.lost(event.ProbeSched, event.LostNested)
+	if marked := markedLosses(tr, event.ProbeSched); lost != marked {
 		t.Errorf("the trailer counts %d lost sched events, the marks in the stream %d", lost, marked)
 	}
-	least, most := tr.schedCount(t, begin.to, end.from), tr.schedCount(t, begin.from, end.to)
-	checkCount(t, "sched events recorded or lost", least.switches+least.wakings+lost, most.switches+most.wakings+lost,
-		counts["sched:sched_switch"]+counts["sched:sched_waking"])
+	least, most := tr.schedCount(t, perf.begin.to, perf.end.from), tr.schedCount(t, perf.begin.from, perf.end.to)
+	t.Logf("%d switches and %d wakings recorded, %d of both lost", least.switches, least.wakings, least.lost)
+	if least.lost < 10000 {
+		t.Errorf("%d sched events lost: the load doesn't test anything", least.lost)
+	}
+	checkCount(t, "sched events recorded or lost", least.switches+least.wakings+least.lost,
+		most.switches+most.wakings+most.lost, perf.switches+perf.wakings)
 }
