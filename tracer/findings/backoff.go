@@ -169,6 +169,9 @@ func (x *backoff) Find(r *Recording) (found []Finding) {
 		return all[i].listens < all[j].listens || all[i].listens == all[j].listens && all[i].process.PID < all[j].process.PID
 	})
 	for _, c := range all {
+		if c.process.Recorder || c.server.Recorder { // it looks whether another one runs before it listens itself
+			continue
+		}
 		until := c.tried
 		if until == 0 {
 			until = min(c.process.End, r.End)
