@@ -59,7 +59,7 @@ func Parse(text string) (*Milestone, error) {
 func (m *Milestone) parse() error {
 	end := strings.IndexFunc(m.Spec, func(r rune) bool { return r < 'a' || r > 'z' })
 	if end <= 0 {
-		return fmt.Errorf("it says no kind: unit:, journal:, log:, open: or exec:")
+		return fmt.Errorf("it says no kind: write unit:, journal:, log:, open: or exec: first")
 	}
 	m.Kind = Kind(m.Spec[:end])
 	parts := map[Kind]int{Unit: 1, Journal: 2, Log: 3, Open: 1, Exec: 1}[m.Kind]

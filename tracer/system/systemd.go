@@ -138,11 +138,6 @@ func (p properties) number(name string) uint64 {
 	return 0
 }
 
-func (p properties) text(name string) string {
-	s, _ := p[name].Value().(string)
-	return s
-}
-
 // tail writes properties as events have them: NAME=VALUE. What is empty is left out. A time, which
 // systemd has in microseconds of its clock, becomes nanoseconds from boot, under its name without the
 // clock's.
