@@ -17,6 +17,7 @@ type Format struct {
 	Description string
 	Large       string // what to know of an output that is large
 	Options     bool   // it heeds Options
+	Sizes       Sizes
 	Write       func(w io.Writer, source tracefile.Source, options Options) error
 }
 
@@ -37,6 +38,7 @@ var Formats = []Format{
 		Name:        "perfetto",
 		Ending:      ".pftrace",
 		Description: "for ui.perfetto.dev: a tenth of the size of chrome's",
+		Sizes:       Sizes{Switch: 9, Waking: 9, Open: 65, Thread: 300},
 		Large:       "ui.perfetto.dev holds all of it in memory, and the tables it makes of it",
 		Write:       withoutOptions(writePerfetto),
 	},
@@ -44,6 +46,7 @@ var Formats = []Format{
 		Name:        "chrome",
 		Ending:      ".chrome.json",
 		Description: "trace events as JSON for ui.perfetto.dev, chrome://tracing",
+		Sizes:       Sizes{Switch: 345, Waking: 150, Open: 215, Thread: 1000},
 		Large:       "ui.perfetto.dev opens it slowly, chrome://tracing may not open it",
 		Options:     true,
 		Write:       writeChrome,
@@ -52,6 +55,7 @@ var Formats = []Format{
 		Name:        "pprof",
 		Ending:      ".pb.gz",
 		Description: "a profile for pprof: time by unit, process and import",
+		Sizes:       Sizes{Thread: 45},
 		Large:       "its size is that of the threads and imports: this trace has very many",
 		Write:       withoutOptions(writePprof),
 	},
@@ -59,6 +63,7 @@ var Formats = []Format{
 		Name:        "perf",
 		Ending:      ".perf.data",
 		Description: "perf.data for perf report, perf script and perf sched",
+		Sizes:       Sizes{Switch: 232, Waking: 180, Sample: 64, Mapping: 150, Thread: 300},
 		Large:       "perf reads all of it before it shows anything; perf-samples is smaller",
 		Write:       withoutOptions(writePerf),
 	},
@@ -66,6 +71,7 @@ var Formats = []Format{
 		Name:        "perf-samples",
 		Ending:      ".samples.perf.data",
 		Description: "perf.data for tools that can't read tracepoints: hotspot",
+		Sizes:       Sizes{Sample: 64, Mapping: 150, Thread: 300},
 		Large:       "hotspot and perf read all of it before they show anything",
 		Write:       withoutOptions(writePerfSamples),
 	},

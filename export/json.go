@@ -15,14 +15,18 @@ func appendString(b []byte, s string) []byte {
 	const hexDigits = "0123456789abcdef"
 	b = append(b, '"')
 	for i := 0; i < len(s); {
+		if n := plain(s[i:]); n > 0 {
+			b = append(b, s[i:i+n]...)
+			if i += n; i == len(s) {
+				break
+			}
+		}
 		c := s[i]
 		switch {
 		case c == '"' || c == '\\':
 			b = append(b, '\\', c)
 		case c < 0x20 || c == 0x7f:
 			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		case c < utf8.RuneSelf:
-			b = append(b, c)
 		default:
 			r, n := utf8.DecodeRuneInString(s[i:])
 			b = utf8.AppendRune(b, r) // RuneError, which is U+FFFD, for what is no UTF-8
@@ -32,6 +36,16 @@ func appendString(b []byte, s string) []byte {
 		i++
 	}
 	return append(b, '"')
+}
+
+// plain is how many bytes a string begins with that stand for themselves.
+func plain(s string) int {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // appendMicros appends nanoseconds as microseconds with three decimals.

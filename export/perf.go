@@ -116,6 +116,7 @@ func (x *perfExport) add(e event.Event) {
 	if t != nil {
 		w.PID = t.pid
 	}
+	x.takeOver(w, h.TID)
 	switch e := e.(type) {
 	case *event.Switch:
 		x.onSwitch(e, w)

@@ -51,6 +51,17 @@ func (x *perfExport) isRunning(w *perfdata.When, tid uint32) {
 	}
 }
 
+// takeOver notes that the thread on the CPU of w has another id since it called exec: no switch tells that.
+func (x *perfExport) takeOver(w *perfdata.When, tid uint32) {
+	runs := x.cpu(w.CPU).tid
+	if runs == 0 || runs == tid || tid == 0 {
+		return
+	}
+	if t := x.task(runs, w.Time); t != nil && t.th.ContinuedAs != nil && t.th.ContinuedAs.TID == tid {
+		x.switchTo(w, tid, event.StateYielded)
+	}
+}
+
 // switchTo puts a thread on the CPU of w, in place of the one that runs there.
 func (x *perfExport) switchTo(w *perfdata.When, next uint32, state event.TaskState) {
 	c := x.cpu(w.CPU)

@@ -57,7 +57,7 @@ func reread(t testing.TB, source tracefile.Source) *perfettotest.Trace {
 func traces(t testing.TB) []string {
 	t.Helper()
 	files := []string{storyFile}
-	for _, pattern := range []string{"../testdata/traces/*.txt", "report/testdata/*.trace", "../tracer/python/testdata/*.trace"} {
+	for _, pattern := range []string{"../testdata/traces/*.txt", "testdata/*.trace", "report/testdata/*.trace", "../tracer/python/testdata/*.trace"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(found), err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
@@ -60,11 +59,7 @@ func describe(p *profile.Profile) string {
 
 // TestPprofTotals compares the times of each thread id with the timeline's, to the nanosecond.
 func TestPprofTotals(t *testing.T) {
-	files, err := filepath.Glob("../testdata/traces/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no traces: %v", err)
-	}
-	for _, file := range append(files, storyFile, "testdata/perf-story.txt", "testdata/pprof-boot.txt") {
+	for _, file := range append(traces(t), "testdata/perf-story.txt", "testdata/pprof-boot.txt") {
 		source := traceFile(t, file)
 		tl, err := timeline.Build(source)
 		if err != nil {

@@ -88,6 +88,11 @@ func TestErrors(t *testing.T) {
 		{"imports --check missing.log python.bst", 1, "bootscope: open missing.log: no such file or directory"},
 		{"export story.bst", 2, `bootscope: --format "": the formats are ` + formats + "\nSee bootscope export --help.\n"},
 		{"export story.bst --format elf", 2, `bootscope: --format "elf": the formats are ` + formats + "\nSee bootscope export --help.\n"},
+		{"export story.bst --format perf --flows", 2, "bootscope: --compat and --flows go with --format chrome\nSee bootscope export --help.\n"},
+		{"export story.bst --format perf --from 1m", 2, `bootscope: --from "1m": give seconds from boot`},
+		{"export story.bst --format perf --to -1", 2, `bootscope: --to "-1": give seconds from boot`},
+		{"export story.bst --format perf --process nobody", 1, `bootscope: story.bst: there is no process "nobody": report --top 0 lists`},
+		{"export story.bst --format perf --from 11", 1, "bootscope: story.bst: there is nothing from 11.000000 s to 10.020000 s: the recording goes"},
 		{"dump --json story.bst", 2, "bootscope: unknown flag: --json\nSee bootscope dump --help.\n"},
 
 		{"report missing.bst", 1, "bootscope: open missing.bst: no such file or directory\n"},
