@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -179,18 +180,22 @@ func startIdle(t *testing.T, dir string) (stop func() idleJSON) {
 	}
 }
 
-// stealTicks is the time that the hypervisor took from this machine, which a program's switches show as running.
-func stealTicks(t *testing.T) int {
+// uncharged is the time, in ticks, that the kernel may leave out of what it charges to programs, while their
+// switches show them as running: interrupts, soft interrupts, and what the hypervisor took.
+func uncharged(t *testing.T) (sum int) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := strconv.Atoi(strings.Fields(string(text))[8])
-	if err != nil {
-		t.Fatal(err)
+	for _, field := range strings.Fields(string(text))[6:9] {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
 	}
-	return n
+	return sum
 }
 
 // TestIdleAgreesWithProc records loads of several kinds and compares CPU time and wake-ups with what /proc
@@ -203,7 +208,7 @@ func TestIdleAgreesWithProc(t *testing.T) {
 	for _, name := range []string{"hog", "redraw", "poll", "chat"} {
 		loads = append(loads, startLoad(t, name))
 	}
-	stolen := stealTicks(t)
+	lost := uncharged(t)
 	dir := t.TempDir()
 	stop := startIdle(t, dir)
 	for _, l := range loads {
@@ -219,12 +224,10 @@ func TestIdleAgreesWithProc(t *testing.T) {
 		}
 	}
 	result := stop()
-	if stolen = stealTicks(t) - stolen; stolen > 0 {
-		stolen++
-	}
-	if result.Lost > 0 {
-		r := bootscope(t, dir, nil, "idle", "idle.bst")
-		t.Errorf("%d events were lost: %.300s", result.Lost, r.stdout)
+	slack := float64(uncharged(t)-lost) / 100
+	// What others read from disk may be more than the buffer holds, but not what happens to tasks.
+	if r := bootscope(t, dir, nil, "idle", "idle.bst"); result.Lost > 0 && regexp.MustCompile(`\d (sched|irq|process) \(`).MatchString(r.stdout) {
+		t.Errorf("%d events were lost: %.600s", result.Lost, r.stdout)
 	}
 	var sum, sumTold float64
 	for k, l := range loads {
@@ -233,21 +236,21 @@ func TestIdleAgreesWithProc(t *testing.T) {
 		sum, sumTold = sum+cpu, sumTold+want
 		t.Logf("%-6s CPU %.4f s (/proc: %.2f s); %d wake-ups, %d voluntary switches (/proc: %d)", l.name, cpu, want,
 			wakeups, voluntary, witnesses[k].Voluntary)
-		if allowed := 0.010 + float64(stolen)/100; math.Abs(cpu-want) > allowed {
+		// A tick; and /proc cuts user and system time to ticks one by one.
+		if allowed := 0.020 + slack; math.Abs(cpu-want) > allowed {
 			t.Errorf("%s: CPU time %.4f s, /proc says %.2f s: off by more than %.3f s", l.name, cpu, want, allowed)
 		}
 		// One switch before the window began, when it waited for the word, and one after it had told.
 		for what, n := range map[string]int{"wake-ups": wakeups, "voluntary switches": voluntary} {
-			if off := math.Abs(float64(n - witnesses[k].Voluntary)); off > max(0.01*float64(witnesses[k].Voluntary), 2) {
+			if off := math.Abs(float64(n - witnesses[k].Voluntary)); off > 0.01*float64(witnesses[k].Voluntary)+2 {
 				t.Errorf("%s: %d %s, /proc says %d", l.name, n, what, witnesses[k].Voluntary)
 			}
 		}
 	}
-	// /proc cuts each task's time to a tick.
-	if off := math.Abs(sum - sumTold); off > 0.01*sumTold+0.010+float64(stolen)/100 {
+	if off := math.Abs(sum - sumTold); off > 0.01*sumTold+0.020+slack {
 		t.Errorf("all loads: CPU time %.4f s, /proc says %.2f s", sum, sumTold)
 	}
-	t.Logf("all: CPU %.4f s (/proc: %.2f s); stolen by the hypervisor: %d ticks", sum, sumTold, stolen)
+	t.Logf("all: CPU %.4f s (/proc: %.2f s); interrupts, and stolen by the hypervisor: %.2f s", sum, sumTold, slack)
 	result.check(t, loads)
 }
 

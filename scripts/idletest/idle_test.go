@@ -47,7 +47,9 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-var splat = regexp.MustCompile(`BUG:|WARNING:|INFO: .*(stall|blocked|suspicious)|Oops|Call Trace|scheduling while atomic`)
+// splat matches what a kernel says when something went wrong in it. Stalls are left out: a guest on a busy
+// machine has them whatever runs in it.
+var splat = regexp.MustCompile(`BUG:|WARNING:|INFO: suspicious|Oops|scheduling while atomic`)
 
 func numbers(t *testing.T, text string) (list []uint64) {
 	t.Helper()
