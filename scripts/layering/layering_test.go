@@ -41,7 +41,8 @@ var rules = []layering.Rule{
 
 	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", xsys}, Tests: []string{pprof}},
 	{Dir: "scripts/bench", May: []string{"tracer/record", "tracer/tracefile", "tracer/event", ebpf, xsys}},
-	{Dir: "scripts", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event", xsys}, Tests: []string{cmp}},
+	{Dir: "scripts", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event", xsys},
+		Tests: []string{"export/report", "tracer/findings", cmp}},
 }
 
 func TestTree(t *testing.T) {
