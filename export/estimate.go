@@ -17,7 +17,7 @@ type Sizes struct {
 // What options add to trace events.
 var (
 	compatSizes = Sizes{Switch: 100, Waking: 80}
-	flowSizes   = Sizes{Waking: 600}
+	flowSizes   = Sizes{Waking: 450}
 )
 
 func (s Sizes) plus(t Sizes) Sizes {

@@ -34,7 +34,6 @@ func BenchmarkPerf(b *testing.B)        { benchmarkWrite(b, writePerf) }
 func BenchmarkPerfSamples(b *testing.B) { benchmarkWrite(b, writePerfSamples) }
 func BenchmarkPprof(b *testing.B)       { benchmarkWrite(b, writePprof) }
 
-func BenchmarkPerfetto(b *testing.B) { benchmarkWrite(b, writePerfetto) }
 func BenchmarkChrome(b *testing.B) {
 	benchmarkWrite(b, func(w io.Writer, s tracefile.Source) error { return writeChrome(w, s, Options{}) })
 }

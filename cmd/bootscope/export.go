@@ -143,7 +143,11 @@ func (o *exportFlags) warnLarge(w io.Writer, source tracefile.Source, format *ex
 	if compact, _ := export.Find("perfetto"); compact != format {
 		remedy += fmt.Sprintf(", or take --format perfetto (about %.0f MB)", float64(compact.Estimate(counts, export.Options{}))/1e6)
 	}
-	fmt.Fprintf(w, "bootscope: %s will have about %.0f MB: %s; %s\n", o.out, float64(size)/1e6, format.Large, remedy)
+	out := o.out
+	if out == "-" {
+		out = "the output"
+	}
+	fmt.Fprintf(w, "bootscope: %s will have about %.0f MB: %s; %s\n", out, float64(size)/1e6, format.Large, remedy)
 	return nil
 }
 
