@@ -28,7 +28,7 @@ func TestCompareNotices(t *testing.T) {
 	}
 	format, _ := export.Find("perfetto")
 	var b bytes.Buffer
-	if err := format.Write(&b, source); err != nil {
+	if err := format.Write(&b, source, export.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	decoded, err := perfettotest.Decode(protoc, b.Bytes())
