@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A commandError tells why the command could not be run, with the status that a shell would give.
+// A commandError tells why the command was not run, with the status that a shell would give.
 type commandError struct {
 	status int
 	error
@@ -30,9 +30,12 @@ func statusOf(err error) int {
 	return 1
 }
 
-// findCommand fails as a shell does: status 127 for a command that doesn't exist, 126 for one that
-// can't be run.
+// findCommand returns where a command is, or "" for none. It fails as a shell does: status 127 for a
+// command that doesn't exist, 126 for one that can't be run.
 func findCommand(argv []string) (string, error) {
+	if len(argv) == 0 {
+		return "", nil
+	}
 	path, err := exec.LookPath(argv[0])
 	if errors.Is(err, exec.ErrDot) {
 		err = nil // as the user asked for

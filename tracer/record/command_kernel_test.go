@@ -221,6 +221,28 @@ func TestEndsWithoutCommand(t *testing.T) {
 	}
 }
 
+// TestSignalWhileAttaching interrupts a recorder that is not ready yet: nothing is run, nothing is left.
+func TestSignalWhileAttaching(t *testing.T) {
+	for _, command := range [][]string{nil, {"touch", filepath.Join(t.TempDir(), "ran")}} {
+		o := record.Options{Output: output(t), Command: command}
+		cmd := recorder(t, o)
+		wait := start(t, cmd)
+		for {
+			if found, _ := filepath.Glob(o.Output + "*"); len(found) > 0 {
+				break
+			}
+		}
+		cmd.Process.Signal(unix.SIGTERM)
+		if r := wait(); r.status != 143 || !strings.Contains(r.stderr, "SIGTERM came before") {
+			t.Errorf("status %d, the recorder says %q", r.status, r.stderr)
+		}
+		checkNoFiles(t, filepath.Dir(o.Output))
+		if command != nil {
+			checkNoFiles(t, filepath.Dir(command[1]))
+		}
+	}
+}
+
 // TestDurationLeavesCommand ends the recording before the command, which is not harmed.
 func TestDurationLeavesCommand(t *testing.T) {
 	tr, r := runWhole(t, record.Options{Duration: 300 * time.Millisecond, Command: []string{"sh", "-c", "sleep 2; echo done"}})

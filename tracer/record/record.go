@@ -22,32 +22,33 @@ func Record(options Options) (int, error) {
 	if err := checkPrivileges(); err != nil {
 		return 1, err
 	}
-	var path string
-	if len(options.Command) > 0 {
-		var err error
-		if path, err = findCommand(options.Command); err != nil {
-			return statusOf(err), err
-		}
+	path, err := findCommand(options.Command)
+	if err != nil {
+		return statusOf(err), err
 	}
+	early := catchEarly()
+	defer signal.Stop(early)
 	output, err := tracefile.Create(options.Output, options.Force)
 	if err != nil {
 		return 1, err
 	}
+	defer output.Abort() // unless it was committed
 	if options.Idle {
 		defer keepToOneCPU()()
 	}
 	r, err := attach(options)
 	if err != nil {
-		output.Abort()
 		return 1, err
 	}
 	defer r.close()
 	stop := newStopper(r, options)
 	defer stop.close()
+	if err := early.err(); err != nil {
+		return statusOf(err), err
+	}
 	if len(options.Milestones) > 0 {
 		watch, err := newMilestoneWatch(r, options.Milestones, options.Until)
 		if err != nil {
-			output.Abort()
 			return 1, err
 		}
 		defer watch.close()
@@ -55,7 +56,6 @@ func Record(options Options) (int, error) {
 	}
 	cmd, err := r.startCommand(path)
 	if err != nil {
-		output.Abort()
 		return statusOf(err), err
 	}
 	reason, err := r.run(newBehind(output), cmd, stop)
@@ -68,6 +68,26 @@ func Record(options Options) (int, error) {
 		r.options.Notice("%s", r.summary(reason))
 	}
 	return status, nil
+}
+
+// earlySignals are those that come before anything is recorded: they must not leave a file behind.
+type earlySignals chan os.Signal
+
+func catchEarly() earlySignals {
+	early := make(earlySignals, 1)
+	signal.Notify(early, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	return early
+}
+
+// err says that one came, with the status that a shell would give.
+func (early earlySignals) err() error {
+	select {
+	case s := <-early:
+		n := s.(unix.Signal)
+		return &commandError{128 + int(n), fmt.Errorf("%s came before the recording began", unix.SignalName(n))}
+	default:
+		return nil
+	}
 }
 
 func (r *recorder) startCommand(path string) (*command, error) {
