@@ -94,3 +94,22 @@ func sum(list []uint64) (s uint64) {
 	}
 	return s
 }
+
+// TestMilestones wants milestones, with where they come from, in both formats for viewers.
+func TestMilestones(t *testing.T) {
+	source := parse(t, "milestones", perfettoHeader+`1.5 0 milestone tail="ready\x00unit:web.service\x00"
+1.6 [0] 1 switch next=2 state=sleeping
+`)
+	found := false
+	trace := reread(t, source)
+	for _, e := range trace.Events {
+		found = found || e.Name == "ready" && e.Time == 1_500_000_000 && e.Args["source"] == "unit:web.service" && trace.Tracks[e.Track].Name == "Milestones"
+	}
+	if !found {
+		t.Errorf("perfetto has %+v", trace.Events)
+	}
+	const want = `"ts":1500000.000,"name":"ready","s":"t","args":{"source":"unit:web.service"}`
+	if got := chrome(t, source); !bytes.Contains(got, []byte(want)) {
+		t.Errorf("no %s in\n%s", want, got)
+	}
+}
