@@ -3,6 +3,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +30,7 @@ func (r *recorder) drainUntil(deadline time.Time) error {
 		}
 		// A header of kind 0 only says that a sched ring is half full.
 		signal := len(r.record.RawSample) <= event.HeaderSize
-		if !signal {
+		if !signal && !r.isOver(r.record.RawSample) {
 			if err := r.writer.Events(r.record.RawSample); err != nil {
 				return err
 			}
@@ -44,6 +45,12 @@ func (r *recorder) drainUntil(deadline time.Time) error {
 		}
 	}
 	return r.drainRings()
+}
+
+// isOver tells whether an event came after the recording had ended: taking the programs off takes a
+// while, half a second on a busy machine.
+func (r *recorder) isOver(raw []byte) bool {
+	return r.ended != 0 && binary.LittleEndian.Uint64(raw) > r.ended
 }
 
 func (r *recorder) drainRings() error {
