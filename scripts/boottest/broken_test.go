@@ -108,7 +108,7 @@ func linesWith(text, part string) string {
 // TestPowerCut switches the machine off in the middle of the boot.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	b := &boot{name: "power-cut", install: []string{"--hold=100s", "--sync=2s"}, cut: "graphical.target"}
+	b := &boot{name: "power-cut", install: []string{"--hold=100s", "--sync=2s"}, cut: "late-server listens"}
 	b.run(t)
 	names := b.recordings(t)
 	if len(names) != 1 || !strings.Contains(names[0], ".partial-") {

@@ -46,6 +46,12 @@ func RecordBoot(options Options, boot BootOptions) error {
 	if err := checkPrivileges(); err != nil {
 		return err
 	}
+	if err := bootunit.Unlock(boot.Dir); err != nil {
+		options.Notice("%v", err)
+	}
+	if boot.Once != "" {
+		go disarm(options.Notice) // before anything is attached, if the root is writable by then
+	}
 	r, err := attach(options)
 	if err != nil {
 		return err
@@ -53,9 +59,6 @@ func RecordBoot(options Options, boot BootOptions) error {
 	defer r.close()
 	notifyReady()
 	stepBack()
-	if err := bootunit.Unlock(boot.Dir); err != nil {
-		options.Notice("%v", err)
-	}
 	b, err := newBootRecording(r, boot)
 	if err != nil {
 		return err
@@ -82,14 +85,13 @@ func RecordBoot(options Options, boot BootOptions) error {
 // boot, and for those who ask.
 type bootRecording struct {
 	*milestoneWatch
-	options  BootOptions
-	output   *bootOutput
-	stop     *stopper
-	control  *bootunit.Control // nil if it can't be had
-	quiet    *quiet            // nil if it stops at a milestone
-	kernel   *system.KernelLog // nil if it can't be read
-	disarmed bool
-	asked    []bootunit.Request // stops that are answered when all is saved
+	options BootOptions
+	output  *bootOutput
+	stop    *stopper
+	control *bootunit.Control  // nil if it can't be had
+	quiet   *quiet             // nil if it stops at a milestone
+	kernel  *system.KernelLog  // nil if it can't be read
+	asked   []bootunit.Request // stops that are answered when all is saved
 }
 
 func newBootRecording(r *recorder, boot BootOptions) (*bootRecording, error) {
@@ -98,7 +100,7 @@ func newBootRecording(r *recorder, boot BootOptions) (*bootRecording, error) {
 		return nil, err
 	}
 	store := &bootunit.Store{Dir: boot.Dir, BootID: system.BootID(), Once: boot.Once}
-	b := &bootRecording{milestoneWatch: watch, options: boot, disarmed: boot.Once == "",
+	b := &bootRecording{milestoneWatch: watch, options: boot,
 		output: &bootOutput{store: store, limit: boot.Memory, syncEvery: boot.Sync}}
 	if r.options.Until == "" { // then it stops when the machine is quiet
 		b.quiet = newQuiet(boot.Quiet, r.start)
@@ -136,7 +138,6 @@ func (b *bootRecording) round() (string, error) {
 	if err != nil || reason != "" {
 		return reason, err
 	}
-	b.disarm()
 	if err := b.output.open(b.recorder.options.Notice); err != nil {
 		return "", err // it was recorded before, or the disk is full
 	}
@@ -149,15 +150,22 @@ func (b *bootRecording) round() (string, error) {
 	return b.over()
 }
 
-// disarm makes the next boot an ordinary one, as soon as the root can be written.
-func (b *bootRecording) disarm() {
-	if b.disarmed {
-		return
-	}
-	err := bootunit.System{Root: "/"}.Disarm()
-	b.disarmed = !errors.Is(err, unix.EROFS)
-	if err != nil && b.disarmed {
-		b.recorder.options.Notice("the next boot will be recorded too: %v", err)
+// disarmRetry is how often it is tried while the root is read-only.
+const disarmRetry = time.Second / 5
+
+// disarm makes the next boot an ordinary one, as soon as the root can be written. It doesn't wait for the
+// drain, which in a busy boot comes late.
+func disarm(notice func(string, ...any)) {
+	for {
+		err := bootunit.System{Root: "/"}.Disarm()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, unix.EROFS) {
+			notice("the next boot will be recorded too: %v", err)
+			return
+		}
+		time.Sleep(disarmRetry)
 	}
 }
 
