@@ -64,8 +64,7 @@ func startCommand(path string, argv []string, stdout *os.File) (*command, error)
 		ended:   make(chan struct{}),
 		signals: make(chan os.Signal, 16),
 	}
-	signal.Notify(c.signals, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2,
-		unix.SIGCONT, unix.SIGWINCH)
+	signal.Notify(c.signals, append(endings(), unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCONT, unix.SIGWINCH)...)
 	if err := c.cmd.Start(); err != nil {
 		signal.Stop(c.signals)
 		return nil, &commandError{126, fmt.Errorf("cannot run %q: %w", argv[0], err)}

@@ -4,6 +4,7 @@ package record_test
 
 import (
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -241,6 +242,17 @@ func TestSignalWhileAttaching(t *testing.T) {
 			checkNoFiles(t, filepath.Dir(command[1]))
 		}
 	}
+}
+
+// TestNohup: what is started by nohup goes on when the terminal is gone, the recorder and its command.
+func TestNohup(t *testing.T) {
+	o := record.Options{Output: output(t), Command: []string{"sh", "-c", "kill -HUP $PPID; kill -HUP $$; echo still here"}}
+	cmd := recorder(t, o)
+	r := run(t, exec.Command("nohup", cmd.Args...))
+	if r.status != 0 || !strings.Contains(r.stdout, "still here") {
+		t.Errorf("status %d, the command says %q, the recorder %q", r.status, r.stdout, r.stderr)
+	}
+	readWhole(t, o.Output)
 }
 
 // TestDurationLeavesCommand ends the recording before the command, which is not harmed.

@@ -75,8 +75,18 @@ type earlySignals chan os.Signal
 
 func catchEarly() earlySignals {
 	early := make(earlySignals, 1)
-	signal.Notify(early, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	signal.Notify(early, endings()...)
 	return early
+}
+
+// endings are the signals that end a recording. SIGHUP doesn't if whoever started this program has it
+// ignore that, as nohup does.
+func endings() []os.Signal {
+	list := []os.Signal{unix.SIGINT, unix.SIGTERM}
+	if !signal.Ignored(unix.SIGHUP) {
+		list = append(list, unix.SIGHUP)
+	}
+	return list
 }
 
 // err says that one came, with the status that a shell would give.
@@ -174,7 +184,7 @@ type stopper struct {
 func newStopper(r *recorder, options Options) *stopper {
 	s := &stopper{reasons: make(chan string, 4), signals: make(chan os.Signal, 4), wake: r.wake}
 	if len(options.Command) == 0 {
-		signal.Notify(s.signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+		signal.Notify(s.signals, endings()...)
 		go func() {
 			for sig := range s.signals {
 				s.because(unix.SignalName(sig.(unix.Signal)))
