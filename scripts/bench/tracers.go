@@ -16,23 +16,19 @@ import (
 // A tracer is something that runs beside the load.
 type tracer struct {
 	name string
-	// command returns what to run, and "" for none; output names a file that it may write.
-	command []string
-	output  string
-	// ready is what it prints when it has begun; "" to wait for settle.
-	ready string
+	command []string // nil for none
+	output  string   // a file that it may write
 }
 
-// settle is how long a tracer that doesn't say when it is ready is given.
+// settle is how long a tracer is given until the load starts.
 const settle = 1500 * time.Millisecond
 
 // A running tracer.
 type running struct {
-	cmd     *exec.Cmd
-	startup time.Duration
+	cmd *exec.Cmd // nil for none
 }
 
-// start runs a tracer until it is ready; nil for one that isn't installed.
+// start starts a tracer; it returns nil for one that isn't installed.
 func (t *tracer) start() (*running, error) {
 	if len(t.command) == 0 {
 		return &running{}, nil
