@@ -452,7 +452,8 @@ struct event_kernel_log {
 
 /*
  * What systemd says of a unit, when it was asked. A time is 0 when that never happened in this boot.
- * Tail: properties as NAME=VALUE, each ended by a NUL; a list has its values separated by spaces.
+ * Tail: properties as NAME=VALUE, each ended by a NUL, Id= first; a list has its values separated by
+ * spaces, a time is in nanoseconds from boot.
  */
 struct event_unit {
 	struct event_header header;

@@ -118,20 +118,32 @@ static __always_inline enum socket_call socket_call_of(struct finished_call *cal
 	return nr == (call->compat ? NR_COMPAT_BIND : NR_BIND) ? SOCKET_BIND : SOCKET_LISTEN;
 }
 
+/*
+ * Copies the path of a Unix socket and returns its length. A path ends at its NUL: what the caller's
+ * memory holds behind that is nobody's business. An abstract name begins with one and has all of size.
+ */
+static __always_inline __u32 read_unix_path(void *to, __u64 user, __u32 size)
+{
+	__u8 first = 0;
+	long len;
+
+	if (size > UNIX_PATH_MAX)
+		size = UNIX_PATH_MAX;
+	if (bpf_probe_read_user(&first, sizeof(first), (void *)user) != 0)
+		return 0;
+	if (!first)
+		return bpf_probe_read_user(to, size, (void *)user) == 0 ? size : 0;
+	len = bpf_probe_read_user_str(to, size + 1, (void *)user);
+	return len > 0 ? len - 1 : 0;
+}
+
 /* Takes the address apart; returns the length of the Unix path that it put into the tail. */
 static __always_inline __u32 read_address(struct scratch *scratch, struct event_socket *event, __u64 user, __u32 size)
 {
 	if (bpf_probe_read_user(&event->family, sizeof(event->family), (void *)user) != 0)
 		return 0;
-	if (event->family == AF_UNIX) {
-		__u32 len = size > 2 ? size - 2 : 0;
-
-		if (len > UNIX_PATH_MAX)
-			len = UNIX_PATH_MAX;
-		if (bpf_probe_read_user(TAIL_OF(scratch, struct event_socket), len, (void *)(user + 2)) != 0)
-			return 0;
-		return len;
-	}
+	if (event->family == AF_UNIX)
+		return read_unix_path(TAIL_OF(scratch, struct event_socket), user + 2, size > 2 ? size - 2 : 0);
 	if (event->family == AF_INET || event->family == AF_INET6) {
 		__u16 port = 0;
 

@@ -15,7 +15,7 @@ import (
 
 // A tracer is something that runs beside the load.
 type tracer struct {
-	name string
+	name    string
 	command []string // nil for none
 	output  string   // a file that it may write
 }

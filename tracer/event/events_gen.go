@@ -1228,7 +1228,7 @@ func (e *KernelLog) decode(fixed, tail []byte) {
 	e.Sequence = uint32(binary.LittleEndian.Uint32(fixed[28:]))
 }
 
-// Unit: What systemd says of a unit, when it was asked. A time is 0 when that never happened in this boot. Tail: properties as NAME=VALUE, each ended by a NUL; a list has its values separated by spaces.
+// Unit: What systemd says of a unit, when it was asked. A time is 0 when that never happened in this boot. Tail: properties as NAME=VALUE, each ended by a NUL, Id= first; a list has its values separated by spaces, a time is in nanoseconds from boot.
 type Unit struct {
 	Header
 	Activating   uint64 // boot_ns: InactiveExitTimestamp
@@ -1752,7 +1752,7 @@ var Specs = []Spec{
 		{Name: "priority", Type: "u32", Offset: 24, Size: 4, Count: 0, Signed: false, Doc: "facility << 3 | level, as in syslog(3)"},
 		{Name: "sequence", Type: "u32", Offset: 28, Size: 4, Count: 0, Signed: false, Doc: ""},
 	}},
-	{Kind: KindUnit, Name: "unit", Size: 64, Doc: "What systemd says of a unit, when it was asked. A time is 0 when that never happened in this boot. Tail: properties as NAME=VALUE, each ended by a NUL; a list has its values separated by spaces.", Fields: []Field{
+	{Kind: KindUnit, Name: "unit", Size: 64, Doc: "What systemd says of a unit, when it was asked. A time is 0 when that never happened in this boot. Tail: properties as NAME=VALUE, each ended by a NUL, Id= first; a list has its values separated by spaces, a time is in nanoseconds from boot.", Fields: []Field{
 		{Name: "time", Type: "boot_ns", Offset: 0, Size: 8, Count: 0, Signed: false, Doc: ""},
 		{Name: "tid", Type: "task_id", Offset: 8, Size: 4, Count: 0, Signed: false, Doc: "the task that was current"},
 		{Name: "pid", Type: "task_id", Offset: 12, Size: 4, Count: 0, Signed: false, Doc: "its process; 0 when the probe can't know it"},
