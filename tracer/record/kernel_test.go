@@ -173,6 +173,7 @@ func startRecorder(t *testing.T, o record.Options) *session {
 	}
 	s := &session{cmd: recorder(t, o), output: o.Output}
 	s.wait = start(t, s.cmd)
+	t.Cleanup(func() { s.cmd.Process.Kill() }) // if the test didn't come to its end
 	partial(t, o.Output)
 	return s
 }
