@@ -79,6 +79,11 @@ func (r *Report) processOf(p *timeline.Process) processJSON {
 		Sleeps: each(waitsOf(p), r.sleepOf),
 	}
 	j.readsJSON, j.syncsJSON, j.reclaimsJSON = r.readsOf(&p.Reads), r.syncsOf(&p.Syncs), r.reclaimsOf(&p.Reclaims)
+	j.CPUAtTop = secsKnown(r.speeds.atTop(p))
+	j.Frequencies = map[string]secs{}
+	for _, t := range r.speeds.of(p) {
+		j.Frequencies[strconv.FormatUint(uint64(t.KHz), 10)] = secs(t.Time)
+	}
 	j.FaultTime = known(secs(p.FaultTime), r.Can.Faults && r.Can.Syscalls)
 	if p.Unit != nil {
 		j.Unit = named(p.Unit.Name)
@@ -154,3 +159,6 @@ func findingsOf(r *Report) []findingJSON {
 	}
 	return list
 }
+
+// secsKnown is a time, or null where it isn't known.
+func secsKnown(ns uint64, is bool) *secs { return known(secs(ns), is) }

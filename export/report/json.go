@@ -113,6 +113,7 @@ type processJSON struct {
 	Signal      *int     `json:"signal"`
 	Threads     int      `json:"threads"`
 	CPU         *secs    `json:"cpu_s"`
+	CPUAtTop    *secs    `json:"cpu_at_top_frequency_s"`
 	statesJSON
 	MinorFaults *uint64 `json:"minor_faults"`
 	MajorFaults *uint64 `json:"major_faults"`
@@ -122,8 +123,9 @@ type processJSON struct {
 	Samples     *uint64 `json:"samples"`
 	FaultTime   *secs   `json:"fault_s"`
 	readsJSON
-	StorageRead    *uint64 `json:"storage_read_bytes"`
-	StorageWritten *uint64 `json:"storage_written_bytes"`
+	StorageRead    *uint64         `json:"storage_read_bytes"`
+	StorageWritten *uint64         `json:"storage_written_bytes"`
+	Frequencies    map[string]secs `json:"cpu_by_frequency_s"`
 	syncsJSON
 	reclaimsJSON
 	Sleeps []sleepJSON `json:"sleeps"`

@@ -22,6 +22,7 @@ type Report struct {
 	// Missed are milestones that were asked for and were not reached.
 	Missed   []*milestone.Milestone
 	Spending []Spending // of the budgets that were asked for
+	speeds   *speeds
 }
 
 // Build reads a trace and looks for everything, and for milestones beside those that are in it.
@@ -31,8 +32,8 @@ func Build(src tracefile.Source, milestones ...*milestone.Milestone) (*Report, e
 		return nil, err
 	}
 	modules := python.NewCollector()
-	detectors := findings.New(src.Header().Start)
-	tl, err := timeline.Build(src, append(detectors.Sinks(), modules, seeker)...)
+	detectors, speeds := findings.New(src.Header().Start), newSpeeds()
+	tl, err := timeline.Build(src, append(detectors.Sinks(), modules, seeker, speeds)...)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +48,7 @@ func Build(src tracefile.Source, milestones ...*milestone.Milestone) (*Report, e
 		Findings: detectors.Find(&findings.Recording{Timeline: tl, Interpreters: interpreters}),
 		Starts:   startsOf(tl, interpreters),
 		Missed:   missed,
+		speeds:   speeds,
 	}, nil
 }
 

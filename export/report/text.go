@@ -152,10 +152,19 @@ func (t *text) processes(title string, time func(*timeline.Process) uint64) {
 	if n == 0 {
 		return
 	}
-	t.line("%9s %9s %9s %9s %7s  %s", "CPU", "CPU wait", "I/O wait", "blocked", "pid", "process")
+	weighed := len(t.r.Policies) > 0 && t.r.speeds.top > 0
+	head := ""
+	if weighed {
+		head = fmt.Sprintf(" %9s", "top speed")
+	}
+	t.line("%9s%s %9s %9s %9s %7s  %s", "CPU", head, "CPU wait", "I/O wait", "blocked", "pid", "process")
 	for _, p := range list[:n] {
 		cpu, known := t.r.cpuOf(p)
-		t.line("%9s %9s %9s %9s %7d  %s", secondsOr(cpu, known),
+		atTop := ""
+		if weighed {
+			atTop = fmt.Sprintf(" %9s", secondsOr(t.r.speeds.atTop(p)))
+		}
+		t.line("%9s%s %9s %9s %9s %7d  %s", secondsOr(cpu, known), atTop,
 			secondsOr(p.Times[timeline.Runnable], t.r.Can.Sched), secondsOr(p.Times[timeline.IOWait], t.r.Can.IOWait),
 			secondsOr(p.Times[timeline.Blocked], t.r.Can.Sched), p.PID, processName(p))
 	}
