@@ -48,9 +48,12 @@ func (r *recorder) drainUntil(deadline time.Time) error {
 }
 
 // isOver tells whether an event came after the recording had ended: taking the programs off takes a
-// while, half a second on a busy machine.
+// while, half a second on a busy machine. A read is told when the next one begins, so it may be of before.
 func (r *recorder) isOver(raw []byte) bool {
-	return r.ended != 0 && binary.LittleEndian.Uint64(raw) > r.ended
+	if r.ended == 0 || binary.LittleEndian.Uint64(raw) <= r.ended {
+		return false
+	}
+	return event.Kind(binary.LittleEndian.Uint16(raw[16:])) != event.KindRead
 }
 
 func (r *recorder) drainRings() error {
