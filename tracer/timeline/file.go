@@ -124,14 +124,15 @@ func (b *builder) pathAsWritten(e *event.Open) string {
 	if name == "" {
 		return ""
 	}
-	if name[0] == '/' {
+	// An absolute name has a base if it starts at another root than the machine's (chroot).
+	base := b.files[e.Base]
+	switch {
+	case e.Base != 0 && base != nil && base.Path != "":
+		return path.Join(base.Path, name)
+	case name[0] == '/':
 		return path.Clean(name)
 	}
-	base := b.files[e.Base]
-	if e.Base == 0 || base == nil || base.Path == "" {
-		return name
-	}
-	return path.Join(base.Path, name)
+	return name
 }
 
 // Name says which file it is, also if its path is not known.

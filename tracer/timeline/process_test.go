@@ -132,15 +132,17 @@ func TestOpens(t *testing.T) {
 		10.009 [0] 100 open result=5 name="/dev/null"
 		10.010 [0] 100 open file=77 result=6
 		10.011 [0] 101 open result=-14 how=4
+		10.012 [0] 100 path file=5 inode=4 device=8:1 path="/srv/jail"
+		10.013 [0] 100 open base=5 result=-2 name="/etc/shadow"
 		trailer {}`, &got)
 	want := []string{
 		"100 /etc/passwd 3", "100 /etc/passwd 4", "100 /home/b/c -2", "100 /x/z -2", "100 q/../r -2", "100  -2",
-		"100 /dev/null 5", "100  6", "101  -14",
+		"100 /dev/null 5", "100  6", "101  -14", "100 /srv/jail/etc/shadow -2",
 	}
 	if !slices.Equal(got.list, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got.list, "\n"), strings.Join(want, "\n"))
 	}
-	if p := process(t, tl, 100, 0); p.Opens != 4 || p.FailedOpens != 4 {
+	if p := process(t, tl, 100, 0); p.Opens != 4 || p.FailedOpens != 5 {
 		t.Errorf("%d opens, %d failed", p.Opens, p.FailedOpens)
 	}
 	for _, f := range tl.Files {
