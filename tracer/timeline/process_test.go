@@ -150,8 +150,8 @@ func TestOpens(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if len(tl.Files) != 3 {
-		t.Errorf("%d files, want 3: two ids of one file are one", len(tl.Files))
+	if len(tl.Files) != 4 {
+		t.Errorf("%d files, want 4: two ids of one file are one", len(tl.Files))
 	}
 }
 
