@@ -54,16 +54,24 @@ func TestStories(t *testing.T) {
 			t.Run(version+"/"+name, func(t *testing.T) {
 				dir := t.TempDir()
 				command, known := unpack(t, file, dir)
-				r := recordPython(t, dir, exe, append([]string{"-E", "-S", "-s"}, command...), name)
-				a := python.Compare(r.in, r.log)
+				var r *pythonRun
+				var a *python.Agreement
+				var wrong []string
+				// Where in memory a program lands is new at every start, and a story has few opens to calibrate by:
+				// one recording in hundreds is off. How often is what TestImportAccuracy measures.
+				for range storyAttempts {
+					r = recordPython(t, dir, exe, append([]string{"-E", "-S", "-s"}, command...), name)
+					a = python.Compare(r.in, r.log)
+					if wrong = unexpected(a, known); len(wrong) == 0 {
+						break
+					}
+					t.Log(strings.Join(wrong, "\n"))
+				}
 				if a.Matched == 0 {
 					t.Error("no import is in both the trace and the log")
 				}
-				for _, d := range a.Differ {
-					if known["*"] || known[d.Module] {
-						continue
-					}
-					t.Errorf("%s: asked for by %q in the log, by %q here", d.Module, d.InLog, d.InRecording)
+				if len(wrong) > 0 {
+					t.Errorf("in each of %d recordings, such as: %s", storyAttempts, strings.Join(wrong, "; "))
 				}
 				for _, p := range a.Times {
 					t.Logf("%s: %.1f ms, self %.1f ms; log %.1f ms, self %.1f ms", p.Module, ms(p.Cumulative), ms(p.Self),
@@ -75,6 +83,18 @@ func TestStories(t *testing.T) {
 			})
 		}
 	}
+}
+
+const storyAttempts = 3
+
+// unexpected lists the modules whose importer differs from the log's, but for those that are known to.
+func unexpected(a *python.Agreement, known map[string]bool) (wrong []string) {
+	for _, d := range a.Differ {
+		if !known["*"] && !known[d.Module] {
+			wrong = append(wrong, fmt.Sprintf("%s: asked for by %q in the log, by %q here", d.Module, d.InLog, d.InRecording))
+		}
+	}
+	return wrong
 }
 
 func ms(ns uint64) float64 { return float64(ns) / 1e6 }
