@@ -4,36 +4,16 @@ import (
 	"fmt"
 
 	"github.com/bootscope/bootscope/tracer/event"
-	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
 // beginRecording begins the recording's own span and says what was recorded, and what is missing.
 func (x *chromeExport) beginRecording() {
-	h := x.tl.Header
 	a := x.w.args()
-	a.text("tool", h.Tool)
-	a.text("kernel", h.Kernel)
-	a.text("arch", h.Arch)
-	a.text("machine", h.Machine)
-	a.text("boot_id", h.BootID)
-	a.texts("command", h.Command)
+	aboutMachine(a, x.tl.Header)
 	if x.w.origin != 0 {
 		a.number("time_0_is_ns_from_boot", int64(x.w.origin))
 	}
-	for _, p := range x.tl.Can.Statuses {
-		if p.Status != tracefile.StatusOn {
-			a.text("probe_"+p.Name, p.Status+": "+p.Reason)
-		}
-	}
-	for _, l := range x.tl.Losses {
-		a.number("lost_"+l.Probe+"_"+l.Reason, int64(min(l.Count, 1<<62)))
-	}
-	if n := len(x.tl.Problems); n > 0 {
-		a.number("damaged_places", int64(n))
-	}
-	if x.tl.Complete() {
-		a.text("end", x.tl.Trailer.Reason)
-	}
+	aboutRecording(a, x.tl.Timeline)
 	x.w.begin(chromeRecording, x.tl.Start, "recording", a)
 }
 

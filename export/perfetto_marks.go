@@ -6,7 +6,6 @@ import (
 	pb "github.com/bootscope/bootscope/export/perfettopb"
 	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/findings"
-	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
 // machine tells of the machine and its clocks.
@@ -49,28 +48,9 @@ func (x *perfettoExport) clocks(readings ...clockReading) {
 // beginRecording begins the recording's own slice and says what was recorded.
 func (x *perfettoExport) beginRecording() {
 	x.describe(recordingTrack, trackDescription{name: "Recording", help: "What was recorded, on what machine.", rank: 1})
-	h := x.tl.Header
 	a := x.w.args()
-	a.text("tool", h.Tool)
-	a.text("kernel", h.Kernel)
-	a.text("arch", h.Arch)
-	a.text("machine", h.Machine)
-	a.text("boot_id", h.BootID)
-	a.texts("command", h.Command)
-	for _, p := range x.tl.Can.Statuses {
-		if p.Status != tracefile.StatusOn {
-			a.text("probe_"+p.Name, p.Status+": "+p.Reason)
-		}
-	}
-	for _, l := range x.tl.Losses {
-		a.number("lost_"+l.Probe+"_"+l.Reason, int64(min(l.Count, 1<<62)))
-	}
-	if n := len(x.tl.Problems); n > 0 {
-		a.number("damaged_places", int64(n))
-	}
-	if x.tl.Complete() {
-		a.text("end", x.tl.Trailer.Reason)
-	}
+	aboutMachine(a, x.tl.Header)
+	aboutRecording(a, x.tl)
 	x.w.begin(recordingTrack, x.tl.Start, "recording", "recording", a)
 }
 

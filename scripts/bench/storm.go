@@ -111,38 +111,34 @@ func (s *setup) compare(title string, tracers []*tracer, script string, prepare 
 // its programs by the kernel's statistics (a run of its own: they cost, too) and the recorder's CPU time
 // while it records, over the CPU time that the load took.
 func (s *setup) direct(title, script string) error {
-	const sysctl = "/proc/sys/kernel/bpf_stats_enabled"
-	before, err := os.ReadFile(sysctl)
+	setStats, restore, err := switchStats()
 	if err != nil {
 		return err
 	}
+	defer restore()
 	var programs, recorder, startup sample
 	for range s.rounds {
 		file := s.file("direct.bst")
-		for _, stats := range []string{"1", "0"} {
-			if err := os.WriteFile(sysctl, []byte(stats), 0); err != nil {
+		for _, stats := range []bool{true, false} {
+			if err := setStats(stats); err != nil {
 				return err
 			}
 			_, cpu, _, err := load(s.bootscope, "record", "--force", "-o", file, "--", "sh", "-c", script)
-			if err == nil {
-				var self selfCosts
-				self, err = readSelf(file)
-				busy := cpu.Seconds() - self.cpu
-				if stats == "1" {
-					programs = append(programs, 100*self.programs/busy)
-				} else {
-					recorder = append(recorder, 100*(self.cpu-self.start)/busy)
-					startup = append(startup, self.start)
-				}
-			}
 			if err != nil {
-				os.WriteFile(sysctl, before, 0)
 				return err
 			}
+			self, err := readSelf(file)
+			if err != nil {
+				return err
+			}
+			busy := cpu.Seconds() - self.cpu
+			if stats {
+				programs = append(programs, 100*self.programs/busy)
+			} else {
+				recorder = append(recorder, 100*(self.cpu-self.start)/busy)
+				startup = append(startup, self.start)
+			}
 		}
-	}
-	if err := os.WriteFile(sysctl, before, 0); err != nil {
-		return err
 	}
 	result := table{title: title + ": direct accounting, in per cent of the load's CPU time",
 		columns: []string{"BPF programs", "least–most", "recorder", "least–most", "together", "and once, to start"}}

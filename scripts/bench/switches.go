@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,15 +76,14 @@ func benchSwitches(s *setup) error {
 
 // programTimes asks the kernel's BPF statistics what the programs take for each switch.
 func (s *setup) programTimes(loops int) error {
-	const sysctl = "/proc/sys/kernel/bpf_stats_enabled"
-	before, err := os.ReadFile(sysctl)
+	setStats, restore, err := switchStats()
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(sysctl, []byte("1"), 0); err != nil {
+	defer restore()
+	if err := setStats(true); err != nil {
 		return err
 	}
-	defer os.WriteFile(sysctl, before, 0)
 	times := map[string]sample{}
 	var perRecord, perSwitch sample
 	for range s.rounds {

@@ -107,3 +107,22 @@ func without(keep ...string) string {
 	}
 	return strings.Join(off, ",")
 }
+
+const statsSysctl = "/proc/sys/kernel/bpf_stats_enabled"
+
+// switchStats returns a function that switches the kernel's BPF statistics, and one that leaves them as
+// they were.
+func switchStats() (set func(on bool) error, restore func(), err error) {
+	before, err := os.ReadFile(statsSysctl)
+	if err != nil {
+		return nil, nil, err
+	}
+	set = func(on bool) error {
+		value := "0"
+		if on {
+			value = "1"
+		}
+		return os.WriteFile(statsSysctl, []byte(value), 0)
+	}
+	return set, func() { _ = os.WriteFile(statsSysctl, before, 0) }, nil
+}
