@@ -5,9 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
-	"time"
 )
 
 // Real imports, all from the standard library, so that every machine has them.
@@ -145,69 +143,6 @@ func (s *setup) direct(title, script string) error {
 	result.add(fmt.Sprintf("%.2f %%", programs.median()), programs.spread("%.2f"),
 		fmt.Sprintf("%.2f %%", recorder.median()), recorder.spread("%.2f"),
 		fmt.Sprintf("%.2f %%", programs.median()+recorder.median()), fmt.Sprintf("%.3f s CPU", startup.median()))
-	result.print()
-	return nil
-}
-
-// benchStart measures the time until a tracer has begun: with a command that does nothing.
-func benchStart(s *setup) error {
-	contestants := []struct {
-		name string
-		argv []string
-	}{
-		{"bootscope, all probes", []string{s.bootscope, "record", "--force", "-o", s.file("start.bst"), "--", "/bin/true"}},
-		{"bootscope, sched, process, open", []string{s.bootscope, "record", "--force", "-o", s.file("start.bst"), "--without", without("sched", "process", "open"), "--", "/bin/true"}},
-		{"perf record -a", []string{"perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_process_exec", "-o", s.file("start.data"), "--", "/bin/true"}},
-		{"bpftrace", []string{"bpftrace", "-c", "/bin/true", "-e", "tracepoint:sched:sched_switch { @[args->next_pid] = count(); }"}},
-	}
-	walls, cpus := make([]sample, len(contestants)), make([]sample, len(contestants))
-	for range s.rounds {
-		for i, c := range contestants {
-			wall, cpu, _, err := load(c.argv...)
-			if err != nil {
-				continue // not installed, or it can't here
-			}
-			walls[i], cpus[i] = append(walls[i], wall.Seconds()), append(cpus[i], cpu.Seconds())
-		}
-	}
-	result := table{title: fmt.Sprintf("Start: recording /bin/true, from exec to exit, %d rounds", s.rounds),
-		columns: []string{"tracer", "wall, s", "least–most", "CPU, s"}}
-	for i, c := range contestants {
-		if len(walls[i]) == 0 {
-			result.add(c.name, "not installed", "", "")
-			continue
-		}
-		result.add(c.name, fmt.Sprintf("%.3f", walls[i].median()), walls[i].spread("%.3f"), fmt.Sprintf("%.3f", cpus[i].median()))
-	}
-	result.print()
-	return nil
-}
-
-// benchAnalysis measures report on a trace with a known number of events, and on one with ten times as many.
-func benchAnalysis(s *setup) error {
-	result := table{title: "Analysis: report, on " + fmt.Sprint(runtime.NumCPU()) + " CPUs",
-		columns: []string{"events", "file, MB", "wall, s", "events per s"}}
-	for _, loops := range []int{s.scaled(170_000, 1000), s.scaled(1_700_000, 10_000)} {
-		file := s.file("analysis.bst")
-		if _, _, _, err := load(s.bootscope, "record", "--force", "-o", file, "--without", without("sched", "process"), "--",
-			"perf", "bench", "sched", "pipe", "-l", fmt.Sprint(loops)); err != nil {
-			return err
-		}
-		_, records, _, size, err := readCosts(file)
-		if err != nil {
-			return err
-		}
-		var walls sample
-		for range s.rounds {
-			begin := time.Now()
-			if _, _, _, err := load(s.bootscope, "report", file); err != nil {
-				return err
-			}
-			walls = append(walls, time.Since(begin).Seconds())
-		}
-		result.add(fmt.Sprint(records), fmt.Sprintf("%.1f", float64(size)/1e6), fmt.Sprintf("%.2f (%s)", walls.median(), walls.spread("%.2f")),
-			fmt.Sprintf("%.1f million", float64(records)/walls.median()/1e6))
-	}
 	result.print()
 	return nil
 }
