@@ -105,14 +105,25 @@ func linesWith(text, part string) string {
 	return found.String()
 }
 
+// streamed says on the console when more than the start of the recording has been on the disk for some
+// times --sync.
+const streamed = `[Unit]
+Description=Watch the recording grow
+[Service]
+ExecStart=/bin/sh -c 'until [ "$(cat /var/lib/bootscope/*.partial-* 2>/dev/null | wc -c)" -gt 65536 ]; do sleep 1; done; \
+	sleep 8; echo the recording is on the disk >/dev/kmsg'
+`
+
 // TestPowerCut switches the machine off in the middle of the boot.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
-	b := &boot{name: "power-cut", install: []string{"--hold=100s", "--sync=2s"}, cut: "late-server listens"}
+	b := &boot{name: "power-cut", install: []string{"--hold=100s", "--sync=2s", "--quiet=1m"},
+		prepare: func(root string) error { return addService(root, "streamed.service", streamed) },
+		cut:     "the recording is on the disk"}
 	b.run(t)
 	names := b.recordings(t)
 	if len(names) != 1 || !strings.Contains(names[0], ".partial-") {
-		t.Fatalf("recordings: %v, want one that was cut off", names)
+		t.Fatalf("recordings: %v, want one that was cut off; the end of %s:\n%s", names, b.console(), b.consoleTail())
 	}
 	tr := readTrace(t, names[0])
 	if tr.trailer != nil || tr.events < 1000 || len(tr.execs) < 10 {
@@ -122,4 +133,12 @@ func TestPowerCut(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(b.dir, "etc/systemd/system/sysinit.target.wants/bootscope.service")); err == nil {
 		t.Error("the next boot would be recorded again")
 	}
+}
+
+// addService adds a unit that multi-user.target wants.
+func addService(root, name, text string) error {
+	file := filepath.Join("/etc/systemd/system", name)
+	link := filepath.Join(root, "etc/systemd/system/multi-user.target.wants", name)
+	return errors.Join(os.WriteFile(filepath.Join(root, file), []byte(text), 0o644), os.MkdirAll(filepath.Dir(link), 0o755),
+		os.Symlink(file, link))
 }

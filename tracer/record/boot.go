@@ -57,6 +57,9 @@ func RecordBoot(options Options, boot BootOptions) error {
 		return err
 	}
 	defer r.close()
+	if boot.Sync > 0 {
+		r.flushGap = min(r.flushGap, boot.Sync) // what waits in the writer would be lost all the same
+	}
 	notifyReady()
 	stepBack()
 	b, err := newBootRecording(r, boot)

@@ -63,7 +63,7 @@ func (o *bootOutput) open(notice func(string, ...any)) error {
 		}
 	}
 	o.waiting = nil
-	return nil
+	return o.sync()
 }
 
 // sync brings the file onto the disk, if that was asked for and it is time to. A power cut then costs

@@ -104,7 +104,7 @@ func (r *recorder) round(deadline time.Time) error {
 		return err
 	}
 	if now.After(r.flushAt) {
-		r.flushAt = now.Add(flushInterval)
+		r.flushAt = now.Add(r.flushGap)
 		return r.writer.Flush()
 	}
 	return nil

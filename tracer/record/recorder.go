@@ -39,6 +39,7 @@ type recorder struct {
 	startCPU uint64 // CPU time of this process until start
 	interval time.Duration
 	writer   *tracefile.Writer
+	flushGap time.Duration
 	flushAt  time.Time
 	memoryAt time.Time      // when the memory controller is asked again
 	record   ringbuf.Record // reused
@@ -47,7 +48,7 @@ type recorder struct {
 // attach loads and attaches everything that this kernel allows. It fails only when nothing at all
 // can be recorded.
 func attach(options Options) (*recorder, error) {
-	r := &recorder{options: options, began: system.BootTime(), interval: drainInterval}
+	r := &recorder{options: options, began: system.BootTime(), interval: drainInterval, flushGap: flushInterval}
 	if err := rlimit.RemoveMemlock(); err != nil { // before 5.11 maps count against it
 		options.Notice("cannot raise the limit of locked memory (CAP_SYS_RESOURCE): %v", err)
 	}
