@@ -4,13 +4,16 @@ package vmtest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/bootscope/bootscope/tracer/record"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
-// expected tells how each probe has to be attached, in each mode of the self-test; "" is off. A worse
-// way than this is a failure, and so is a better one: the table is what the documentation claims.
+// expected tells how each probe has to be attached, with BTF and without; "" is off. A worse way than this
+// is a failure, and so is a better one: the documentation claims no other.
 var expected = []struct{ probe, btf, noBTF string }{
 	{"sched", "tp_btf", "tracepoint"},
 	{"process", "tp_btf", "tracepoint"},
@@ -28,22 +31,77 @@ var expected = []struct{ probe, btf, noBTF string }{
 
 // A mode is one recording in the guest's self-test, by the name of its files.
 type mode struct {
-	name string
-	via  map[string]string // by probe
+	name   string
+	noBTF  bool
+	attach map[string]string // probe to the beginning of its way
 }
 
+// allModes: what a user gets, and what he can ask for.
+var allModes = []mode{
+	{name: "best"},
+	{name: "no-btf", noBTF: true},
+	{name: "kretprobe", attach: map[string]string{"open": "kretprobe", "sync": "kretprobe", "socket": "kretprobe"}},
+	{name: "sys-exit", attach: map[string]string{"open": "tp_btf", "sync": "tp_btf", "socket": "tp_btf"}},
+}
+
+// modes are those that the guest's kernel can take and that differ on it.
 func modes(g guest) []mode {
-	btf, noBTF := map[string]string{}, map[string]string{}
-	for _, e := range expected {
-		btf[e.probe], noBTF[e.probe] = e.btf, e.noBTF
-		if _, function, ok := strings.Cut(e.btf, "fexit/"); ok && !g.fexit {
-			btf[e.probe] = "kretprobe/" + function
-		}
+	if g.noBTF {
+		return allModes[:1]
 	}
-	return []mode{{"btf", btf}, {"no-btf", noBTF}}
+	switch g.functions {
+	case "kretprobe":
+		return []mode{allModes[0], allModes[1], allModes[3]}
+	case "tp_btf":
+		return allModes[:2]
+	}
+	return allModes
 }
 
-// attached is what a header says of the probes, in the form of mode.via.
+// flags are what makes bootscope record in this mode.
+func (m mode) flags() string {
+	var flags []string
+	if m.noBTF {
+		flags = append(flags, "--no-btf")
+	}
+	for _, probe := range slices.Sorted(maps.Keys(m.attach)) {
+		flags = append(flags, "--attach", probe+"="+m.attach[probe])
+	}
+	return strings.Join(flags, " ")
+}
+
+// via tells how each probe has to be attached in a mode.
+func (g guest) via(m mode) map[string]string {
+	via := map[string]string{}
+	for _, e := range expected {
+		way := e.btf
+		if m.noBTF || g.noBTF {
+			way = e.noBTF
+		}
+		_, isFunction := strings.CutPrefix(e.btf, "fexit/")
+		if asked := m.attach[e.probe]; asked != "" {
+			way = firstWay(e.probe, asked)
+		} else if differs, ok := g.ways[e.probe]; ok {
+			way = differs
+		} else if isFunction && way == e.btf && g.functions != "" {
+			way = firstWay(e.probe, g.functions)
+		}
+		via[e.probe] = way
+	}
+	return via
+}
+
+// firstWay is the best way of a probe that begins so.
+func firstWay(probe, beginning string) string {
+	ways := record.WaysOf(probe)
+	i := slices.IndexFunc(ways, func(way string) bool { return strings.HasPrefix(way, beginning) })
+	if i < 0 {
+		panic(fmt.Sprintf("probe %s has no way %q, but %q", probe, beginning, ways))
+	}
+	return ways[i]
+}
+
+// attached is what a header says of the probes, in the form of guest.via.
 func attached(h *tracefile.Header) map[string]string {
 	via := map[string]string{}
 	for _, p := range h.Probes {
@@ -56,11 +114,11 @@ func attached(h *tracefile.Header) map[string]string {
 }
 
 // reasons are the header's words on the probes that are not attached as expected.
-func (m mode) reasons(h *tracefile.Header) string {
+func reasons(h *tracefile.Header, expected map[string]string) string {
 	var b strings.Builder
 	via := attached(h)
 	for _, p := range h.Probes {
-		if via[p.Name] != m.via[p.Name] {
+		if via[p.Name] != expected[p.Name] {
 			fmt.Fprintf(&b, "%s: %s\n", p.Name, p.Reason)
 		}
 	}

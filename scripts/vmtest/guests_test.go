@@ -10,25 +10,45 @@ type guest struct {
 	kernel string // the version that the suite's kernel is expected to have, as far as it is fixed
 	suite  string
 	python string
-	// fexit: programs can be attached to functions: on arm64 from 6.4 on.
-	fexit bool
+	// image is the package that depends on the suite's kernel.
+	image string
+	// variant sets a kernel apart from the suite's ordinary one, in a word or two of its name: "rt".
+	variant string
+	// build makes the kernel at img.kernel, with all in it that the guest needs, and sets img.release. It is nil
+	// where the kernel is packaged. dir is the guest's own.
+	build func(img *image, g guest, dir string) error
+
+	// functions is the best way in which functions of the kernel can be traced, as --attach calls it: "fexit"
+	// (on arm64 from 6.4 on), "kretprobe", or "tp_btf", which is at the end of system calls. "" is fexit.
+	functions string
+	// noBTF: the kernel has no type information of its own.
+	noBTF bool
+	// ways are those by probe in which this kernel differs from the table of what is expected, "" for off.
+	ways map[string]string
 	// preemptible: the kernel can take the CPU from a program that it runs. Should the next task get to the
 	// same program, the kernel skips it, or it finds its memory taken. That is rare, but not where everything
 	// takes milliseconds. Debian's newest is of this kind (PREEMPT_LAZY).
 	preemptible bool
-	// image is the package that depends on the suite's kernel.
-	image string
 }
 
-func (g guest) name() string { return g.arch + "-" + g.kernel }
+// name is what tests and directories are called: "arm64-6.1", or with a variant "arm64-6.1-rt".
+func (g guest) name() string {
+	name := g.arch + "-" + g.kernel
+	if g.variant != "" {
+		name += "-" + strings.ReplaceAll(g.variant, " ", "-")
+	}
+	return name
+}
 
 var guests = []guest{
-	{arch: "amd64", kernel: "5.10", suite: "bullseye", python: "3.9", fexit: true, image: "linux-image-amd64"},
-	{arch: "amd64", kernel: "6.1", suite: "bookworm", python: "3.11", fexit: true, image: "linux-image-amd64"},
-	{arch: "amd64", kernel: "6.12", suite: "trixie", python: "3.13", fexit: true, image: "linux-image-amd64"},
-	{arch: "amd64", kernel: "7", suite: "testing", python: "3.14", fexit: true, preemptible: true, image: "linux-image-amd64"},
-	{arch: "arm64", kernel: "6.1", suite: "bookworm", python: "3.11", image: "linux-image-arm64"},
-	{arch: "arm64", kernel: "7", suite: "testing", python: "3.14", fexit: true, preemptible: true, image: "linux-image-arm64"},
+	{arch: "amd64", kernel: "5.10", suite: "bullseye", python: "3.9", image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "6.1", suite: "bookworm", python: "3.11", image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "7", suite: "testing", python: "3.14", preemptible: true, image: "linux-image-amd64"},
+	{arch: "arm64", kernel: "5.10", suite: "bullseye", python: "3.9", functions: "kretprobe", image: "linux-image-arm64"},
+	{arch: "arm64", kernel: "6.1", suite: "bookworm", python: "3.11", functions: "kretprobe", image: "linux-image-arm64"},
+	{arch: "arm64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-arm64"},
+	{arch: "arm64", kernel: "7", suite: "testing", python: "3.14", preemptible: true, image: "linux-image-arm64"},
 }
 
 // A machine is what QEMU emulates for an architecture.

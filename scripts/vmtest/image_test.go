@@ -38,11 +38,16 @@ func prepareImage(dir string, g guest) (*image, error) {
 	if err != nil {
 		return nil, err
 	}
-	kernel, err := s.kernel(g.image)
+	var kernel []string
+	if g.build != nil {
+		err = g.build(img, g, dir)
+	} else {
+		kernel, err = s.kernel(g.image)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := img.build(g, programs, kernel); err != nil {
+	if err := img.write(g, programs, kernel); err != nil {
 		return nil, err
 	}
 	// Last, since it says that the rest is whole. The packages are not needed any more.
@@ -52,7 +57,8 @@ func prepareImage(dir string, g guest) (*image, error) {
 	return img, os.RemoveAll(s.dir)
 }
 
-func (img *image) build(g guest, programs, kernel []string) error {
+// write makes the initramfs out of packages, and unpacks the kernel unless it was built.
+func (img *image) write(g guest, programs, kernel []string) error {
 	f, err := os.Create(img.base)
 	if err != nil {
 		return err

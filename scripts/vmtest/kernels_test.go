@@ -3,6 +3,7 @@
 package vmtest
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -82,13 +83,22 @@ func TestKernels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := start(t, g, map[string][]byte{"usr/bin/bootscope": program})
+			r := start(t, g, map[string][]byte{"usr/bin/bootscope": program, "modes": modesFile(g)})
 			for _, m := range modes(g) {
 				t.Run(m.name, func(t *testing.T) { checkMode(t, r, m) })
 			}
 			checkKernelLog(t, string(r.results["dmesg"]))
 		})
 	}
+}
+
+// modesFile is what guest/selftest reads: a name and flags in each line.
+func modesFile(g guest) []byte {
+	var b bytes.Buffer
+	for _, m := range modes(g) {
+		fmt.Fprintln(&b, m.name, m.flags())
+	}
+	return b.Bytes()
 }
 
 // programs are the static binaries, built when first asked for.

@@ -46,8 +46,9 @@ func checkMode(t *testing.T, r *run, m mode) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(m.via, attached(f.Header())); diff != "" {
-		t.Errorf("probes (-expected +attached):\n%s\n%s", diff, m.reasons(f.Header()))
+	via := r.guest.via(m)
+	if diff := cmp.Diff(via, attached(f.Header())); diff != "" {
+		t.Errorf("probes (-expected +attached):\n%s\n%s", diff, reasons(f.Header(), via))
 	}
 	missing := checkWhole(t, tl, r.guest)
 	checkLives(t, tl)
