@@ -43,7 +43,7 @@ func (b *bootRecording) status() bootunit.Status {
 	} else if b.output.why != nil {
 		s.NotWritten = b.output.why.Error()
 	}
-	for _, l := range r.losses.total(r.rings, programCosts(r.programs, 0, 0), r.probeOf()) {
+	for _, l := range r.losses.total(r.rings, programCosts(r.programs, 0), r.probeOf()) {
 		s.Lost += l.Count
 	}
 	for _, p := range r.statuses {

@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
+	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/system"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
@@ -21,22 +22,39 @@ const (
 	statsPeriod = 30 * time.Second
 )
 
+// tally counts what programs gave: the measure by which their cost is extrapolated. The first seconds of
+// a boot are as busy as minutes of the rest, so time would be a wrong one.
+type tally struct {
+	words  uint64 // of sched rings
+	events uint64 // of all other programs
+}
+
+func (o tally) since(before tally) tally {
+	return tally{o.words - before.words, o.events - before.events}
+}
+
+func (o tally) and(more tally) tally { return tally{o.words + more.words, o.events + more.events} }
+
+func (r *recorder) tally() tally { return tally{words: r.rings.read(), events: r.drained} }
+
 // statsWindow switches the statistics on and off.
 type statsWindow struct {
 	enabled  io.Closer // nil while off
 	since    uint64    // when they were switched on
+	before   tally     // what there had been by then
 	next     time.Time // of the next change
 	measured uint64    // nanoseconds with statistics so far
+	during   tally     // what the programs gave meanwhile
 	broken   bool      // this kernel has none
 }
 
-// tick switches when it is time to.
-func (s *statsWindow) tick(now time.Time) {
+// tick switches when it is time to. It is told what the programs have given so far.
+func (s *statsWindow) tick(now time.Time, o tally) {
 	if s.broken || now.Before(s.next) {
 		return
 	}
 	if s.enabled != nil {
-		s.stop()
+		s.stop(o)
 		s.next = now.Add(statsPeriod - statsOn)
 		return
 	}
@@ -45,24 +63,27 @@ func (s *statsWindow) tick(now time.Time) {
 		s.broken = true
 		return
 	}
-	s.enabled, s.since, s.next = enabled, system.BootTime(), now.Add(statsOn)
+	s.enabled, s.since, s.before, s.next = enabled, system.BootTime(), o, now.Add(statsOn)
 }
 
-func (s *statsWindow) stop() {
+func (s *statsWindow) stop(o tally) {
 	if s.enabled == nil {
 		return
 	}
 	s.measured += system.BootTime() - s.since
+	s.during = s.during.and(o.since(s.before))
 	s.enabled.Close()
 	s.enabled = nil
 }
 
-// programCosts reads what each program cost. Statistics that somebody switched on for good
-// (kernel.bpf_stats_enabled) cover the whole recording.
-func programCosts(programs []*attached, measured, recorded uint64) []tracefile.Program {
-	if always, _ := os.ReadFile("/proc/sys/kernel/bpf_stats_enabled"); string(always) == "1\n" {
-		measured = recorded
-	}
+// statsAlways tells whether somebody switched the statistics on for good.
+func statsAlways() bool {
+	always, _ := os.ReadFile("/proc/sys/kernel/bpf_stats_enabled")
+	return string(always) == "1\n"
+}
+
+// programCosts reads what each program cost.
+func programCosts(programs []*attached, measured uint64) []tracefile.Program {
 	costs := []tracefile.Program{}
 	for _, a := range programs {
 		if a.program == nil {
@@ -77,19 +98,39 @@ func programCosts(programs []*attached, measured, recorded uint64) []tracefile.P
 	return costs
 }
 
-// selfCost sums up what recording took.
-func (r *recorder) selfCost(programs []tracefile.Program) tracefile.Self {
-	recorded := r.ended - r.start
+// costs reads what each program cost, and sums up what recording took.
+func (r *recorder) costs() ([]tracefile.Program, tracefile.Self) {
+	recorded, all := r.ended-r.start, r.tally()
+	measured, during := r.stats.measured, r.stats.during
+	if statsAlways() {
+		measured, during = recorded, all
+	}
 	self := tracefile.Self{
 		StartCPU: r.startCPU, Attach: r.start - r.began, BytesWritten: uint64(r.writer.Size()),
 	}
+	programs, probes := programCosts(r.programs, measured), r.probeOf()
 	for _, p := range programs {
-		if p.Measured > 0 {
-			self.BPF += uint64(float64(p.RunTime) * float64(recorded) / float64(p.Measured))
+		factor := extrapolation(during.events, all.events, measured, recorded)
+		if probes[p.Name] == event.ProbeSched {
+			factor = extrapolation(during.words, all.words, measured, recorded)
 		}
+		self.BPF += uint64(float64(p.RunTime) * factor)
 	}
 	self.CPU, self.MaxRSS = ownUsage()
-	return self
+	return programs, self
+}
+
+// extrapolation is by how much more a program ran in all than while it was measured: as much more as it
+// gave, or, if it gave too little to tell, as the time was longer.
+func extrapolation(during, all, measured, recorded uint64) float64 {
+	const enough = 100
+	switch {
+	case during >= enough:
+		return float64(all) / float64(during)
+	case measured > 0:
+		return max(1, float64(recorded)/float64(measured))
+	}
+	return 0
 }
 
 // ownUsage returns this process's CPU time and its largest resident set.

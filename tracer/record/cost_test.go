@@ -126,6 +126,40 @@ func checkWakeups(t *testing.T, tr *trace) {
 	}
 }
 
+// earlyOpener does all its work at once, and then sleeps.
+var earlyOpener = newLoad("early-opens", func([]string) int {
+	for range manyOpens {
+		must(unix.Close(must1(unix.Open("/dev/null", unix.O_RDONLY, 0))))
+	}
+	time.Sleep(4 * time.Second)
+	return manyOpens
+})
+
+// TestCostIsExtrapolatedByEvents records a burst within the first second, when run times are measured, and
+// a calm after it, in which programs cost next to nothing.
+func TestCostIsExtrapolatedByEvents(t *testing.T) {
+	tr, _ := earlyOpener.record(t, record.Options{})
+	var runTime, window uint64
+	for _, p := range tr.Trailer().Programs {
+		runTime, window = runTime+p.RunTime, p.Measured
+	}
+	self := tr.Trailer().Self
+	var within, all uint64
+	for _, e := range tr.events {
+		if all++; e.Head().Time < tr.Header().Start-self.Attach+window {
+			within++
+		}
+	}
+	t.Logf("%d of %d events in the %s with statistics: %s measured, %s in all", within, all, ms(window), ms(runTime), ms(self.BPF))
+	if within < all/2 {
+		t.Skipf("%d of %d events came within the first %s: the machine is too busy", within, all, ms(window))
+	}
+	// The time was five times longer in all.
+	if want := float64(runTime) * float64(all) / float64(within); float64(self.BPF) > 1.5*want || float64(self.BPF) < want/1.5 {
+		t.Errorf("the programs ran for %s in all, want about %.0f ms", ms(self.BPF), want/1e6)
+	}
+}
+
 // TestWithout switches probes off one by one: their events stay away, the others come.
 func TestWithout(t *testing.T) {
 	events := map[event.Probe]func(tr *trace) int{

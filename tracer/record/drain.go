@@ -30,6 +30,7 @@ func (r *recorder) drainUntil(deadline time.Time) error {
 		}
 		// A header of kind 0 only says that a sched ring is half full.
 		signal := len(r.record.RawSample) <= event.HeaderSize
+		r.drained++
 		if !signal && !r.isOver(r.record.RawSample) {
 			if err := r.writer.Events(r.record.RawSample); err != nil {
 				return err
@@ -83,7 +84,7 @@ func (r *recorder) wake() { _ = r.events.Flush() }
 // round drains for one interval and does what is to be done now and then.
 func (r *recorder) round(deadline time.Time) error {
 	now := time.Now()
-	r.stats.tick(now)
+	r.stats.tick(now, r.tally())
 	next := r.nextRound(now)
 	if deadline.Before(next) && !deadline.IsZero() {
 		next = deadline
@@ -174,10 +175,10 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	}
 	r.ended = system.BootTime()
 	r.detach()
-	r.stats.stop()
 	if err := r.drainUntil(time.Now()); err != nil {
 		return err
 	}
+	r.stats.stop(r.tally())
 	if err := errors.Join(r.writeSteps(), r.writeLastReads(r.ended), r.writeInterrupts(r.ended), r.writeLosses(), r.writeUntoldLosses(r.ended)); err != nil {
 		return err
 	}
@@ -192,11 +193,10 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	if err := r.writer.Flush(); err != nil {
 		return err
 	}
-	costs := programCosts(r.programs, r.stats.measured, r.ended-r.start)
+	programs, self := r.costs()
 	return r.writer.Close(&tracefile.Trailer{
-		End: r.ended, Reason: reason, Programs: costs, ExitStatus: exitStatus,
-		Lost:    r.losses.total(r.rings, costs, r.probeOf()),
-		Self:    r.selfCost(costs),
+		End: r.ended, Reason: reason, Programs: programs, Self: self, ExitStatus: exitStatus,
+		Lost:    r.losses.total(r.rings, programs, r.probeOf()),
 		CPUFreq: system.FrequencyPolicies(), Sensors: system.Sensors(),
 	})
 }

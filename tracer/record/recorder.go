@@ -33,6 +33,7 @@ type recorder struct {
 	cgroups  *system.Cgroups
 	follower follower // nil if nobody looks on
 	stats    statsWindow
+	drained  uint64 // events so far
 	began    uint64 // when attaching began
 	start    uint64 // when it was done
 	ended    uint64 // when the programs were taken off
@@ -62,7 +63,7 @@ func attach(options Options) (*recorder, error) {
 		r.interval = min(r.interval, options.Interval)
 	}
 	r.loader = newLoader(kernel, options)
-	r.stats.tick(time.Now())
+	r.stats.tick(time.Now(), tally{})
 	r.programs, r.statuses = attachProbes(r.loader)
 	r.loader.kernel.types = nil // the kernel's types take several MB and were needed for loading only
 	// Mappings alone, which need no program, are no recording.
@@ -135,7 +136,7 @@ func (r *recorder) detach() {
 }
 
 func (r *recorder) close() {
-	r.stats.stop()
+	r.stats.stop(tally{})
 	closePrograms(r.programs)
 	if r.clock != nil {
 		r.clock.Close()

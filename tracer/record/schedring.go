@@ -82,6 +82,14 @@ func (s *schedRings) drain(sink func(cpu int, words []uint64) error) error {
 	return nil
 }
 
+// read is how many words were drained so far.
+func (s *schedRings) read() (words uint64) {
+	for _, ring := range s.rings {
+		words += atomic.LoadUint64(&ring.tail)
+	}
+	return words
+}
+
 // lapBit is what the top bit of a word at this position is once it was written.
 func lapBit(position uint64) uint64 {
 	if position&ringWords == 0 {

@@ -17,7 +17,7 @@ func (r *recorder) summary(reason string) string {
 	fmt.Fprintf(&b, "%s: recorded %.1f s, %.1f MB written to %s", reason, recorded.Seconds(),
 		float64(r.writer.Size())/1e6, r.options.Output)
 	var lost uint64
-	for _, l := range r.losses.total(r.rings, programCosts(r.programs, 0, 0), r.probeOf()) {
+	for _, l := range r.losses.total(r.rings, programCosts(r.programs, 0), r.probeOf()) {
 		lost += l.Count
 	}
 	if lost > 0 {

@@ -91,8 +91,21 @@ type Trailer struct {
 	Self     Self          `json:"self"`
 	CPUFreq  []FreqPolicy  `json:"cpufreq,omitempty"` // as it was at the end
 	Sensors  []Sensor      `json:"sensors,omitempty"` // likewise
+	// CPUChanges are in order of time. The CPUs that were online at the start are in the header.
+	CPUChanges []CPUChange `json:"cpu_changes,omitempty"`
 	// ExitStatus of the command that record ran, as a shell reports it; nil if there was none.
 	ExitStatus *int `json:"exit_status,omitempty"`
+}
+
+// CPUChange is a CPU that went offline or came online.
+type CPUChange struct {
+	// Time is when the recorder knew it, in nanoseconds from boot: a moment after it was done.
+	Time   uint64 `json:"t_ns"`
+	CPU    int    `json:"cpu"`
+	Online bool   `json:"online"`
+	// Covered is when the probes that work CPU by CPU (fault, sample, mapping) had been attached to a CPU
+	// that came: what they would have told before it is missing. 0 for one that went, and where it failed.
+	Covered uint64 `json:"covered_ns,omitempty"`
 }
 
 // Loss counts lost events.
@@ -117,7 +130,7 @@ type Program struct {
 type Self struct {
 	CPU          uint64 `json:"cpu_ns"`       // user and system time of the recorder, in all
 	StartCPU     uint64 `json:"start_cpu_ns"` // of that, until everything was attached
-	BPF          uint64 `json:"bpf_ns"`       // run time of its programs, extrapolated from Program.Measured
+	BPF          uint64 `json:"bpf_ns"`       // run time of its programs, extrapolated by what they gave
 	MaxRSS       uint64 `json:"max_rss_bytes"`
 	Attach       uint64 `json:"attach_ns"` // from its start until everything was attached
 	BytesWritten uint64 `json:"bytes_written"`
