@@ -73,6 +73,10 @@ bench: build ## measure what tracing costs, beside other tracers, on a quiet mac
 bench-smoke: build ## see that the benchmarks run: root
 	$(SUDO) go run ./scripts/bench -rounds 1 -scale 0.02
 
+.PHONY: size
+size: ## say what is in the binary for arm64; fail if it is over 10 MB
+	go run ./scripts/size
+
 .PHONY: generate
 generate: ## compile the BPF programs and write what is made from them: clang, libbpf-dev
 	go generate ./bpf

@@ -23,7 +23,8 @@ func toolVersion() string {
 }
 
 // newRootCommand puts the subcommands together. began becomes true when a subcommand begins its work:
-// what went wrong until then was the command line.
+// what went wrong until then was the command line. No template of cobra's is set, because whoever sets one
+// makes the linker keep every exported method of every package: 2 MB.
 func newRootCommand(began *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bootscope",
@@ -42,7 +43,6 @@ by the Python file that was being imported.`,
 		Args:                       subcommand,
 		RunE:                       func(*cobra.Command, []string) error { return usagef("no subcommand given") },
 	}
-	root.SetVersionTemplate("bootscope {{.Version}}\n")
 	root.AddCommand(newRecordCommand(), newCheckCommand(), newReportCommand(), newImportsCommand(), newExportCommand(), newViewCommand(), newDumpCommand())
 	root.AddCommand(bootCommands()...)
 	root.AddCommand(newIdleCommand(), newRestoreGovernorsCommand())

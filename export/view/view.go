@@ -5,15 +5,12 @@
 package view
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"sync"
-	"time"
 )
 
 // A File is what is given away.
@@ -47,89 +44,78 @@ func plain(name string) string {
 // Path is where the server has the file.
 func (f *File) Path() string { return "/" + f.secret + "/" + f.Name }
 
+// maxConnections at once: a browser needs two or three.
+const maxConnections = 32
+
 // Serve gives the file away and returns once that was done, or when it can't be written. It closes the
 // listener.
 func (f *File) Serve(l net.Listener) error {
-	h := &handler{file: f, host: l.Addr().String(), done: make(chan error, 1)}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
-	server.SetKeepAlivesEnabled(false)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	select {
-	case err := <-h.done:
-		// What was written is on its way: wait until the page has it.
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		return errors.Join(err, server.Shutdown(ctx))
-	case err := <-served:
-		return err
+	s := &server{file: f, host: l.Addr().String(), ended: make(chan error, 2)}
+	go func() { s.ended <- s.accept(l) }()
+	return errors.Join(<-s.ended, l.Close())
+}
+
+type server struct {
+	file  *File
+	host  string // that requests must name, so that no other site's name leads here
+	busy  sync.Mutex
+	ended chan error
+}
+
+func (s *server) accept(l net.Listener) error {
+	slots := make(chan struct{}, maxConnections)
+	for {
+		slots <- struct{}{}
+		conn, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer func() { <-slots }()
+			defer conn.Close()
+			if r, err := readRequest(conn); err != nil {
+				reply(conn, "400 Bad Request")
+			} else {
+				s.answer(conn, r)
+			}
+		}()
 	}
 }
 
-type handler struct {
-	file *File
-	host string // that requests must name, so that no other site's name leads here
-	busy sync.Mutex
-	done chan error
-}
-
-// ServeHTTP implements http.Handler.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	origin := r.Header.Get("Origin")
+func (s *server) answer(conn net.Conn, r *request) {
 	switch {
-	case r.Host != h.host, origin != "" && origin != h.file.Origin:
-		http.Error(w, "not for you", http.StatusForbidden)
+	case r.host != s.host, r.origin != "" && r.origin != s.file.Origin:
+		reply(conn, "403 Forbidden")
 		return
-	case r.URL.Path != h.file.Path():
-		http.NotFound(w, r)
+	case r.path != s.file.Path():
+		reply(conn, "404 Not Found")
 		return
 	}
-	header := w.Header()
-	header.Set("Access-Control-Allow-Origin", h.file.Origin)
-	header.Set("Cache-Control", "no-store")
-	header.Set("Vary", "Origin")
-	switch r.Method {
-	case http.MethodOptions: // browsers ask before a page from outside may reach this machine
-		header.Set("Access-Control-Allow-Methods", "GET")
-		header.Set("Access-Control-Allow-Private-Network", "true")
-		w.WriteHeader(http.StatusNoContent)
-	case http.MethodGet:
-		header.Set("Content-Type", "application/octet-stream")
-		h.give(w)
+	header := []string{"Access-Control-Allow-Origin: " + s.file.Origin, "Cache-Control: no-store", "Vary: Origin"}
+	switch r.method {
+	case "OPTIONS": // browsers ask before a page from outside may reach this machine
+		reply(conn, "204 No Content", append(header, "Access-Control-Allow-Methods: GET", "Access-Control-Allow-Private-Network: true")...)
+	case "GET":
+		s.give(conn, append(header, "Content-Type: application/octet-stream"))
 	default:
-		header.Set("Allow", "GET, OPTIONS")
-		http.Error(w, "GET only", http.StatusMethodNotAllowed)
+		reply(conn, "405 Method Not Allowed", append(header, "Allow: GET, OPTIONS")...)
 	}
 }
 
 // give writes the file to one page at a time. When a page breaks off, the next request gets all of it.
-func (h *handler) give(w http.ResponseWriter) {
-	if !h.busy.TryLock() {
-		http.Error(w, "another page is getting it", http.StatusServiceUnavailable)
+func (s *server) give(conn net.Conn, header []string) {
+	if !s.busy.TryLock() {
+		reply(conn, "503 Service Unavailable")
 		return
 	}
-	out := &watched{Writer: w}
-	err := h.file.Write(out)
-	if out.err != nil {
-		h.busy.Unlock()
-		panic(http.ErrAbortHandler)
+	out := newBody(conn, header)
+	err := s.file.Write(out)
+	if err == nil {
+		err = out.end() // without it, the page doesn't take what it got for whole
 	}
-	h.done <- err // busy for ever: it is given once
-	if err != nil {
-		panic(http.ErrAbortHandler) // the page must not take it for whole
+	if out.broken {
+		s.busy.Unlock()
+		return
 	}
-}
-
-// watched keeps the error of a page that broke off apart from those of the file.
-type watched struct {
-	io.Writer
-	err error
-}
-
-func (w *watched) Write(b []byte) (int, error) {
-	n, err := w.Writer.Write(b)
-	if err != nil {
-		w.err = err
-	}
-	return n, err
+	s.ended <- err // busy for ever: it is given once
 }

@@ -27,7 +27,7 @@ func serve(t *testing.T, write func(io.Writer) error) (url string, ended chan er
 	return "http://" + l.Addr().String() + f.Path(), ended
 }
 
-func request(t *testing.T, method, url string, header ...string) (*http.Response, string) {
+func ask(t *testing.T, method, url string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, nil)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestServe(t *testing.T) {
 		{"a look", "HEAD", url, nil, 405},
 		{"the browser's question", "OPTIONS", url, []string{"Origin", origin, "Access-Control-Request-Private-Network", "true"}, 204},
 	} {
-		response, _ := request(t, tt.method, tt.url, tt.header...)
+		response, _ := ask(t, tt.method, tt.url, tt.header...)
 		if response.StatusCode != tt.want {
 			t.Errorf("%s: status %d, want %d", tt.what, response.StatusCode, tt.want)
 		}
@@ -97,7 +97,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: got %v", tt.what, response.Header)
 		}
 	}
-	response, body := request(t, "GET", url, "Origin", origin)
+	response, body := ask(t, "GET", url, "Origin", origin)
 	if response.StatusCode != 200 || body != string(content) || response.Header.Get("Access-Control-Allow-Origin") != origin {
 		t.Errorf("status %d, %d bytes, %v", response.StatusCode, len(body), response.Header)
 	}
@@ -132,14 +132,14 @@ func TestServeBrokenOff(t *testing.T) {
 		response <- r
 	}()
 	<-started
-	if busy, _ := request(t, "GET", url); busy.StatusCode != http.StatusServiceUnavailable {
+	if busy, _ := ask(t, "GET", url); busy.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a second page meanwhile: status %d", busy.StatusCode)
 	}
 	release <- true
 	(<-response).Body.Close()
 	for {
 		release <- true
-		r, body := request(t, "GET", url)
+		r, body := ask(t, "GET", url)
 		if r.StatusCode == http.StatusServiceUnavailable { // that the first has gone shows after a while
 			<-release
 			time.Sleep(10 * time.Millisecond)
@@ -172,5 +172,41 @@ func TestServeError(t *testing.T) {
 	}
 	if err := wait(t, ended); !errors.Is(err, bad) {
 		t.Errorf("got error %v", err)
+	}
+}
+
+// TestServeMalformed is about what no browser sends: it is refused, and the next request is answered.
+func TestServeMalformed(t *testing.T) {
+	url, _ := serve(t, func(io.Writer) error { return nil })
+	host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	get := "GET /" + path + " HTTP/1.1\r\n"
+	for _, tt := range []struct{ what, send, want string }{
+		{"nothing", "", "400"},
+		{"a line of nothing", "\r\n\r\n", "400"},
+		{"no version", "GET /" + path + "\r\nHost: " + host + "\r\n\r\n", "400"},
+		{"an old version", "GET /" + path + " HTTP/1.0\r\nHost: " + host + "\r\n\r\n", "400"},
+		{"no host", get + "\r\n", "400"},
+		{"two hosts", get + "Host: " + host + "\r\nHost: evil.example\r\n\r\n", "400"},
+		{"two origins", get + "Host: " + host + "\r\nOrigin: " + origin + "\r\nOrigin: https://evil.example\r\n\r\n", "400"},
+		{"a header without a colon", get + "Host: " + host + "\r\nOrigin\r\n\r\n", "400"},
+		{"a header that is cut off", get + "Host: " + host, "400"},
+		{"a header without an end", get + strings.Repeat("Padding: 0123456789\r\n", requestSize/20), "400"},
+		{"a body", "OPTIONS /" + path + " HTTP/1.1\r\nhost: " + host + "\r\nContent-Length: 3\r\n\r\nabc", "204"},
+	} {
+		conn, err := net.Dial("tcp4", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, tt.send); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 "+tt.want+" ") || !strings.HasSuffix(string(got), "\r\n\r\n") {
+			t.Errorf("%s: got %q, %v, want %s", tt.what, got, err, tt.want)
+		}
+		conn.Close()
 	}
 }
