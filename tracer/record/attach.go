@@ -3,7 +3,6 @@
 package record
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -138,26 +137,29 @@ func (l *loader) attachHook(a *attached, object objectKind, h hook) (err error) 
 			}
 		}
 	case attachTracepoint:
-		a.links, err = tracepointEvent(a.program, h.target)
+		var event io.Closer
+		event, err = tracepointEvent(a.program, h.target)
+		a.add(event, err)
 	case attachSysExit:
 		err = l.attachToSysExit(a, object, h.wants)
 	case attachMappings:
 		var reader *mappingReader
-		reader, err = openMappings()
-		a.add(reader, err)
+		if reader, err = newMappingReader(); err == nil {
+			err = a.addEachCPU(reader)
+		}
 	case attachMajorFault:
-		a.links, err = everyCPU(a.program, &unix.PerfEventAttr{
+		err = a.addEachCPU(newCPUEvents(a.program, unix.PerfEventAttr{
 			Type:   unix.PERF_TYPE_SOFTWARE,
 			Config: unix.PERF_COUNT_SW_PAGE_FAULTS_MAJ,
 			Sample: 1,
-		})
+		}))
 	case attachSample:
-		a.links, err = everyCPU(a.program, &unix.PerfEventAttr{
+		err = a.addEachCPU(newCPUEvents(a.program, unix.PerfEventAttr{
 			Type:   unix.PERF_TYPE_SOFTWARE,
 			Config: unix.PERF_COUNT_SW_CPU_CLOCK,
 			Sample: uint64(l.options.SampleHz),
 			Bits:   unix.PerfBitFreq,
-		})
+		}))
 	}
 	return err
 }
@@ -171,7 +173,8 @@ func (a *attached) add(link io.Closer, err error) {
 
 // tracepointEvent runs the program at a tracepoint. The event of one CPU makes it run on all. It takes
 // no samples: as the programs leave every event to others too, each would be worked on for nobody.
-func tracepointEvent(program *ebpf.Program, target string) ([]io.Closer, error) {
+// That CPU may go offline: the program goes on running until the event is closed.
+func tracepointEvent(program *ebpf.Program, target string) (io.Closer, error) {
 	tracefs, err := tracefsDir()
 	if err != nil {
 		return nil, err
@@ -188,34 +191,5 @@ func tracepointEvent(program *ebpf.Program, target string) ([]io.Closer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return perfEvents(program, &unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id}, cpus[:1])
-}
-
-// everyCPU opens the event on each CPU that is online and runs the program there.
-func everyCPU(program *ebpf.Program, attr *unix.PerfEventAttr) ([]io.Closer, error) {
-	cpus, err := system.ReadCPUs("/sys/devices/system/cpu/online")
-	if err != nil {
-		return nil, err
-	}
-	return perfEvents(program, attr, cpus)
-}
-
-func perfEvents(program *ebpf.Program, attr *unix.PerfEventAttr, cpus []int) ([]io.Closer, error) {
-	attr.Size = unix.PERF_ATTR_SIZE_VER5
-	var events []io.Closer
-	for _, cpu := range cpus {
-		fd, err := unix.PerfEventOpen(attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
-		if err != nil {
-			return events, fmt.Errorf("perf_event_open on CPU %d: %w", cpu, err)
-		}
-		event := os.NewFile(uintptr(fd), "perf-event")
-		events = append(events, event)
-		err = errors.Join(
-			unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, program.FD()),
-			unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0))
-		if err != nil {
-			return events, fmt.Errorf("attaching to the perf event of CPU %d: %w", cpu, err)
-		}
-	}
-	return events, nil
+	return perfEvent(program, &unix.PerfEventAttr{Type: unix.PERF_TYPE_TRACEPOINT, Config: id}, cpus[0])
 }

@@ -98,7 +98,7 @@ func (r *recorder) round(deadline time.Time) error {
 	if err := errors.Join(r.drainMappings(), r.writeLosses(), r.memoryMeanwhile(now)); err != nil {
 		return err
 	}
-	if err := r.writeSteps(); err != nil {
+	if err := errors.Join(r.writeSteps(), r.followCPUs()); err != nil {
 		return err
 	}
 	if err := r.tellDrained(); err != nil {
@@ -170,7 +170,7 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	if err := errors.Join(r.readTasks(event.TaskAtEnd), r.writeMemory(event.MemoryAtEnd)); err != nil {
 		return err
 	}
-	if err := r.drainMappings(); err != nil {
+	if err := errors.Join(r.drainMappings(), r.followCPUs()); err != nil {
 		return err
 	}
 	r.ended = system.BootTime()
@@ -197,7 +197,7 @@ func (r *recorder) end(reason string, exitStatus *int) error {
 	return r.writer.Close(&tracefile.Trailer{
 		End: r.ended, Reason: reason, Programs: programs, Self: self, ExitStatus: exitStatus,
 		Lost:    r.losses.total(r.rings, programs, r.probeOf()),
-		CPUFreq: system.FrequencyPolicies(), Sensors: system.Sensors(),
+		CPUFreq: system.FrequencyPolicies(), Sensors: system.Sensors(), CPUChanges: r.cpuChanges,
 	})
 }
 

@@ -8,20 +8,22 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/bootscope/bootscope/tracer/event"
-	"github.com/bootscope/bootscope/tracer/system"
 )
 
 // mappingReader gets a record of each executable mapping from a perf event that counts nothing, one
 // per CPU. BPF has no place where it could see them all.
 type mappingReader struct {
-	cpus []*perfRing
-	stop int // eventfd that ends watch
+	cpus    []*perfRing
+	poll    int  // epoll of the rings and of stop
+	stop    int  // eventfd that ends watch
+	watched bool // watch closes poll and stop
 }
 
 // A perfRing is the buffer of one perf event: a control page, then the data.
@@ -38,28 +40,50 @@ const (
 	perfBitBuildID   = 1 << 34   // 5.12; earlier kernels give device and inode instead
 )
 
-// openMappings opens the event on every CPU that is online.
-func openMappings() (*mappingReader, error) {
-	cpus, err := system.ReadCPUs("/sys/devices/system/cpu/online")
-	if err != nil {
-		return nil, err
+// newMappingReader makes one that is on no CPU yet.
+func newMappingReader() (m *mappingReader, err error) {
+	m = &mappingReader{}
+	if m.poll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("epoll_create1: %w", err)
 	}
-	m := &mappingReader{}
 	if m.stop, err = unix.Eventfd(0, unix.EFD_CLOEXEC); err != nil {
+		unix.Close(m.poll)
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	for _, cpu := range cpus {
-		ring, err := openMappingRing(cpu, unix.PerfBitMmap|unix.PerfBitMmap2|perfBitBuildID)
-		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.E2BIG) {
-			ring, err = openMappingRing(cpu, unix.PerfBitMmap|unix.PerfBitMmap2)
-		}
-		if err != nil {
-			m.Close()
-			return nil, err
-		}
-		m.cpus = append(m.cpus, ring)
+	return m, m.watchFile(m.stop)
+}
+
+// watchFile makes watch wait for a file too. Only news count: where the kernel reports a hang-up once the
+// CPU is gone, it reports it until the file is closed.
+func (m *mappingReader) watchFile(fd int) error {
+	news := &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(fd)}
+	if err := unix.EpollCtl(m.poll, unix.EPOLL_CTL_ADD, fd, news); err != nil {
+		return fmt.Errorf("epoll_ctl: %w", err)
 	}
-	return m, nil
+	return nil
+}
+
+// enter implements eachCPU.
+func (m *mappingReader) enter(cpu int) error {
+	ring, err := openMappingRing(cpu, unix.PerfBitMmap|unix.PerfBitMmap2|perfBitBuildID)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.E2BIG) {
+		ring, err = openMappingRing(cpu, unix.PerfBitMmap|unix.PerfBitMmap2)
+	}
+	if err != nil {
+		return err
+	}
+	m.cpus = append(m.cpus, ring)
+	return m.watchFile(ring.fd)
+}
+
+// leave implements eachCPU. What wasn't drained is lost.
+func (m *mappingReader) leave(cpu int) {
+	m.cpus = slices.DeleteFunc(m.cpus, func(r *perfRing) bool {
+		if r.cpu == cpu {
+			r.close()
+		}
+		return r.cpu == cpu
+	})
 }
 
 func openMappingRing(cpu int, bits uint64) (*perfRing, error) {
@@ -92,31 +116,48 @@ func openMappingRing(cpu int, bits uint64) (*perfRing, error) {
 // watch calls full whenever a quarter of a buffer was written, until the reader is closed: thousands of
 // programs may start in the time between two drains.
 func (m *mappingReader) watch(full func()) {
-	fds := []unix.PollFd{{Fd: int32(m.stop), Events: unix.POLLIN}}
-	for _, r := range m.cpus {
-		fds = append(fds, unix.PollFd{Fd: int32(r.fd), Events: unix.POLLIN})
-	}
+	m.watched = true
 	go func() {
-		defer unix.Close(m.stop)
+		defer m.closeWatch()
+		var ready [16]unix.EpollEvent
 		for {
-			_, err := unix.Poll(fds, -1)
-			if err != nil && !errors.Is(err, unix.EINTR) || fds[0].Revents != 0 {
+			n, err := unix.EpollWait(m.poll, ready[:], -1)
+			if err != nil && !errors.Is(err, unix.EINTR) {
 				return
+			}
+			for _, e := range ready[:max(n, 0)] {
+				if e.Fd == int32(m.stop) {
+					return
+				}
 			}
 			full()
 		}
 	}()
 }
 
+// closeWatch closes what watch waits for.
+func (m *mappingReader) closeWatch() {
+	unix.Close(m.stop)
+	unix.Close(m.poll)
+}
+
 // Close implements io.Closer.
 func (m *mappingReader) Close() error {
-	_, _ = unix.Write(m.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	for _, r := range m.cpus {
-		unix.Munmap(r.memory)
-		unix.Close(r.fd)
+		r.close()
 	}
 	m.cpus = nil
+	if !m.watched {
+		m.closeWatch()
+		return nil
+	}
+	_, _ = unix.Write(m.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	return nil
+}
+
+func (r *perfRing) close() {
+	unix.Munmap(r.memory)
+	unix.Close(r.fd)
 }
 
 // drain hands what the kernel has written since the last time to sink: mappings, and losses.

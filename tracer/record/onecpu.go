@@ -15,19 +15,28 @@ import (
 // monitor thread looks after it every 20 us or so, and its workers wake one another, each on an idle CPU
 // if there is one. The returned function ends that.
 func keepToOneCPU() (undo func()) {
-	var cpu uint32
-	_, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0)
-	var all, one unix.CPUSet
-	if errno != 0 || unix.SchedGetaffinity(0, &all) != nil {
+	var all unix.CPUSet
+	if unix.SchedGetaffinity(0, &all) != nil || !stayOnThisCPU() {
 		return func() {}
 	}
-	one.Set(int(cpu))
 	workers := runtime.GOMAXPROCS(1)
-	setAffinity(&one)
 	return func() {
 		setAffinity(&all)
 		runtime.GOMAXPROCS(workers)
 	}
+}
+
+// stayOnThisCPU keeps all threads to the CPU that this one is on.
+func stayOnThisCPU() bool {
+	var cpu uint32
+	_, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0)
+	if errno != 0 {
+		return false
+	}
+	var one unix.CPUSet
+	one.Set(int(cpu))
+	setAffinity(&one)
+	return true
 }
 
 // setAffinity gives all threads of this process the same CPUs. Threads that come later inherit them.

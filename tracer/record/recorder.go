@@ -30,6 +30,7 @@ type recorder struct {
 	mappings *mappingReader   // nil without that probe
 	losses   lossCounter
 	clock    *system.StepWatcher // nil where it can't be had
+	cpus     *system.CPUWatcher  // likewise
 	cgroups  *system.Cgroups
 	follower follower // nil if nobody looks on
 	stats    statsWindow
@@ -44,6 +45,8 @@ type recorder struct {
 	flushAt  time.Time
 	memoryAt time.Time      // when the memory controller is asked again
 	record   ringbuf.Record // reused
+
+	cpuChanges []tracefile.CPUChange // until now
 }
 
 // attach loads and attaches everything that this kernel allows. It fails only when nothing at all
@@ -63,6 +66,7 @@ func attach(options Options) (*recorder, error) {
 		r.interval = min(r.interval, options.Interval)
 	}
 	r.loader = newLoader(kernel, options)
+	r.cpus, _ = system.WatchCPUs() // before the first look at which are online
 	r.stats.tick(time.Now(), tally{})
 	r.programs, r.statuses = attachProbes(r.loader)
 	r.loader.kernel.types = nil // the kernel's types take several MB and were needed for loading only
@@ -74,6 +78,9 @@ func attach(options Options) (*recorder, error) {
 	if err := r.openBuffers(); err != nil {
 		r.close()
 		return nil, err
+	}
+	if r.cpus != nil {
+		go r.cpus.Run(r.wake)
 	}
 	r.addCgroupStatus()
 	r.clock, _ = system.WatchSteps()
@@ -140,6 +147,9 @@ func (r *recorder) close() {
 	closePrograms(r.programs)
 	if r.clock != nil {
 		r.clock.Close()
+	}
+	if r.cpus != nil {
+		r.cpus.Close()
 	}
 	if r.events != nil {
 		r.events.Close()
