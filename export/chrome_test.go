@@ -4,21 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 const storyFile = "../testdata/story.txt"
 
@@ -54,19 +51,7 @@ func TestChromeGolden(t *testing.T) {
 	if err := checkChrome(got); err != nil {
 		t.Error(err)
 	}
-	file := filepath.Join("testdata", "export_story_format_chrome.golden")
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("differs from %s (go test -update rewrites it):\n%s", file, got)
-	}
+	golden.Check(t, "export_story_format_chrome.golden", got)
 }
 
 // TestChromeCut cuts the output at each line: it must be whole again with a bracket, which is what

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
@@ -41,26 +42,9 @@ func TestPerfGolden(t *testing.T) {
 		"export_story_format_perf.golden":      story(t),
 		"export_perf-story_format_perf.golden": perfStory(t),
 	} {
-		compareGolden(t, name, perfData(t, source, true).String())
+		golden.Check(t, name, perfData(t, source, true).String())
 	}
-	compareGolden(t, "export_perf-story_format_perf-samples.golden", perfData(t, perfStory(t), false).String())
-}
-
-func compareGolden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("differs from %s (go test -update rewrites it):\n%s", file, got)
-	}
+	golden.Check(t, "export_perf-story_format_perf-samples.golden", perfData(t, perfStory(t), false).String())
 }
 
 // TestPerfDescription is about what readers ask of a file besides its records.

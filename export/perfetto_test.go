@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bootscope/bootscope/export/perfettotest"
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
@@ -87,19 +88,7 @@ func TestPerfettoGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join("testdata", "export_story_format_perfetto.golden")
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("differs from %s (go test -update rewrites it)", file)
-	}
+	golden.Check(t, "export_story_format_perfetto.golden", got)
 }
 
 func TestPerfettoWriteError(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
@@ -43,12 +44,12 @@ func traceFile(t testing.TB, name string) *tracefile.Text {
 }
 
 func TestPprofGolden(t *testing.T) {
-	compareGolden(t, "export_story_format_pprof.golden", describe(pprofOf(t, story(t))))
+	golden.Check(t, "export_story_format_pprof.golden", describe(pprofOf(t, story(t))))
 	boot := pprofOf(t, traceFile(t, "testdata/pprof-boot.txt"))
 	if boot.TimeNanos != 1_700_000_000e9 || boot.DurationNanos != 2e9 || boot.DefaultSampleType != "cpu" {
 		t.Errorf("begins at %d, lasts %d ns, shows %s", boot.TimeNanos, boot.DurationNanos, boot.DefaultSampleType)
 	}
-	compareGolden(t, "export_pprof-boot_format_pprof.golden", describe(boot))
+	golden.Check(t, "export_pprof-boot_format_pprof.golden", describe(boot))
 }
 
 // describe lists a profile, without its time, which depends on the time zone here.

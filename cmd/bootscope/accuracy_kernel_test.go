@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
@@ -86,7 +87,7 @@ func TestImportAccuracy(t *testing.T) {
 	}
 	table := accuracyTable(all)
 	t.Logf("accuracy of the import trees:\n%s", table)
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile("../../docs/accuracy.md", []byte(accuracyPage(table, all)), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/bootscope/bootscope/export"
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
@@ -46,7 +47,7 @@ func TestOutput(t *testing.T) {
 			if r.status != 0 {
 				t.Errorf("status %d: %s", r.status, r.stderr)
 			}
-			golden(t, goldenName(line), offset.ReplaceAllString(r.stdout, "$1 N"))
+			golden.Check(t, goldenName(line), offset.ReplaceAllString(r.stdout, "$1 N"))
 			for _, text := range strings.Split(r.stdout, "\n") {
 				if strings.HasSuffix(line, "--help") && len(text) > 80 {
 					t.Errorf("over 80 columns: %s", text)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
 
@@ -47,7 +48,7 @@ func TestIdleOutput(t *testing.T) {
 			if r.status != 0 || r.stderr != "" {
 				t.Errorf("status %d: %s", r.status, r.stderr)
 			}
-			golden(t, goldenName(line), r.stdout)
+			golden.Check(t, goldenName(line), r.stdout)
 			for _, text := range strings.Split(r.stdout, "\n") {
 				if !strings.Contains(line, "--json") && len(text) > 80 {
 					t.Errorf("over 80 columns: %s", text)

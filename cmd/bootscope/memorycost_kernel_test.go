@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
@@ -145,7 +146,7 @@ func TestMemoryCost(t *testing.T) {
 	if w := middle(warm); w.share() > 0.1 {
 		t.Errorf("warm: the probes took %.2f %% of the CPU time", w.share())
 	}
-	if *update {
+	if golden.Updating() {
 		write(t, "../../docs/cost-memory.md", page)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/record"
@@ -77,7 +78,7 @@ func TestStories(t *testing.T) {
 					t.Logf("%s: %.1f ms, self %.1f ms; log %.1f ms, self %.1f ms", p.Module, ms(p.Cumulative), ms(p.Self),
 						ms(p.LogCumulative), ms(p.LogSelf))
 				}
-				if *update && exe == debianPython {
+				if golden.Updating() && exe == debianPython {
 					r.save(t, dir, name)
 				}
 			})

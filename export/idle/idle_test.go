@@ -3,17 +3,15 @@ package idle
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // read builds testdata/NAME.trace.
 func read(t *testing.T, name string) *Idle {
@@ -39,26 +37,14 @@ func source(t *testing.T, name string) *tracefile.Text {
 	return src
 }
 
-// golden compares what write writes with a golden file.
-func golden(t *testing.T, name string, write func(io.Writer) error) []byte {
+// printed compares what write writes with a golden file.
+func printed(t *testing.T, name string, write func(io.Writer) error) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		t.Fatal(err)
 	}
-	name = filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("%s differs (go test -update rewrites it). Got:\n%s", name, b.Bytes())
-	}
+	golden.Check(t, name, b.Bytes())
 	return b.Bytes()
 }
 
@@ -73,7 +59,7 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			i := read(t, c.trace)
-			text := golden(t, c.name, func(w io.Writer) error { return Text(w, i, c.options) })
+			text := printed(t, c.name, func(w io.Writer) error { return Text(w, i, c.options) })
 			for _, line := range strings.Split(string(text), "\n") {
 				if len(line) > 80 {
 					t.Errorf("over 80 columns: %s", line)
@@ -85,7 +71,7 @@ func TestText(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	for _, name := range []string{"board", "bare"} {
-		text := golden(t, "idle."+name+".json", func(w io.Writer) error { return JSON(w, read(t, name)) })
+		text := printed(t, "idle."+name+".json", func(w io.Writer) error { return JSON(w, read(t, name)) })
 		if bytes.Contains(text, []byte(": null,\n")) && !json.Valid(text) {
 			t.Errorf("%s: no JSON", name)
 		}
@@ -99,8 +85,8 @@ func TestJSON(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	governors, windows := []string{"schedutil", "performance"}, []*Idle{read(t, "board"), read(t, "bare")}
-	golden(t, "idle.compare-governors.txt", func(w io.Writer) error { return CompareText(w, governors, windows) })
-	golden(t, "idle.compare-governors.json", func(w io.Writer) error { return CompareJSON(w, governors, windows) })
+	printed(t, "idle.compare-governors.txt", func(w io.Writer) error { return CompareText(w, governors, windows) })
+	printed(t, "idle.compare-governors.json", func(w io.Writer) error { return CompareJSON(w, governors, windows) })
 }
 
 // TestTotals: what is shown of the tasks, of the recorder and of its programs is what the CPUs were busy with.

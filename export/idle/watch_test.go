@@ -45,7 +45,7 @@ func TestWatch(t *testing.T) {
 		"idle.board.interval.txt":         {Top: 3},
 		"idle.board.interval.by.unit.txt": {ByUnit: true},
 	} {
-		golden(t, name, func(w io.Writer) error {
+		printed(t, name, func(w io.Writer) error {
 			_, text := watched(t, "board", false, o)
 			_, err := io.WriteString(w, text)
 			return err

@@ -3,18 +3,16 @@ package imports
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/python"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // The stories of tracer/python are recordings of small programs.
 const stories = "../../tracer/python/testdata/"
@@ -74,7 +72,7 @@ func TestOutput(t *testing.T) {
 			if err := c.write(&out, story(t, c.story)); err != nil {
 				t.Fatal(err)
 			}
-			golden(t, c.name, out.Bytes())
+			golden.Check(t, c.name, out.Bytes())
 			if strings.HasSuffix(c.name, ".json") && !json.Valid(out.Bytes()) {
 				t.Error("no valid JSON")
 			}
@@ -84,23 +82,6 @@ func TestOutput(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	name = filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatalf("%v (go test -update makes it)", err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (go test -update rewrites it). Got:\n%s", name, got)
 	}
 }
 

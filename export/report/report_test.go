@@ -3,18 +3,16 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // reportOf builds the report of testdata/NAME.trace.
 func reportOf(t *testing.T, name string) *Report {
@@ -33,23 +31,6 @@ func reportOf(t *testing.T, name string) *Report {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	name = filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (go test -update rewrites it). Got:\n%s", name, got)
-	}
 }
 
 func stories(t *testing.T) (names []string) {
@@ -76,9 +57,9 @@ func TestStories(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			golden(t, "report."+name+".txt", short.Bytes())
-			golden(t, "report."+name+".top.0.txt", long.Bytes())
-			golden(t, "report."+name+".json", doc.Bytes())
+			golden.Check(t, "report."+name+".txt", short.Bytes())
+			golden.Check(t, "report."+name+".top.0.txt", long.Bytes())
+			golden.Check(t, "report."+name+".json", doc.Bytes())
 			checkScreen(t, short.String())
 			checkPrintable(t, long.String())
 			checkJSON(t, r, doc.Bytes())

@@ -2,18 +2,16 @@ package findings
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // Each trace tells a story (its first line says which); what is found in it is in the golden file, as
 // report --top 0 shows it.
@@ -29,7 +27,7 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join("testdata", "report."+name+".top.0.findings.txt"), show(findAll(t, string(text))))
+			golden.Check(t, "report."+name+".top.0.findings.txt", show(findAll(t, string(text))))
 		})
 	}
 }
@@ -61,20 +59,4 @@ func show(found []Finding) []byte {
 		b.WriteString("nothing\n")
 	}
 	return b.Bytes()
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs (go test -update rewrites it). Got:\n%s", file, got)
-	}
 }

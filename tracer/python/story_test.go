@@ -1,18 +1,16 @@
 package python
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/timeline"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // open parses testdata/NAME.trace and returns its interpreters.
 func interpretersOf(t testing.TB, name string) []*Interpreter {
@@ -73,7 +71,7 @@ func TestStories(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".trace")
 		t.Run(name, func(t *testing.T) {
 			interpreters := interpretersOf(t, name)
-			golden(t, name+".tree", treesOf(interpreters))
+			golden.Check(t, name+".tree", treesOf(interpreters))
 			for _, in := range interpreters {
 				checkSums(t, in)
 			}
@@ -119,23 +117,6 @@ func knownToDiffer(t *testing.T, name string) map[string]bool {
 		known[m] = true
 	}
 	return known
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	name = filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatalf("%v (go test -update makes it)", err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (go test -update rewrites it). Got:\n%s", name, got)
-	}
 }
 
 // checkSums fails unless times add up: each module's with its children's, and no thread's imports take

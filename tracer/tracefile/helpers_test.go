@@ -2,7 +2,6 @@ package tracefile
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,28 +10,7 @@ import (
 	"github.com/bootscope/bootscope/tracer/event"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 const traces = "../../testdata/traces"
-
-// golden compares with a file of testdata, or rewrites it.
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	name = filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(name, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("not what %s has:\n%s", name, got)
-	}
-}
 
 func parseFile(t testing.TB, name string) *Text {
 	t.Helper()

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bootscope/bootscope/internal/golden"
 	"github.com/bootscope/bootscope/tracer/event"
 )
 
 func TestTextGolden(t *testing.T) {
 	text := parseFile(t, "python-start.txt")
-	golden(t, "dump-python-start.golden", []byte(textOf(t, text)))
+	golden.Check(t, "dump-python-start.golden", textOf(t, text))
 }
 
 // Whatever the fields of an event hold, whichever kind, comes back from its line.
