@@ -12,6 +12,7 @@ import (
 const module = "github.com/bootscope/bootscope"
 
 const (
+	golden   = "internal/golden" // for tests only
 	ebpf     = "github.com/cilium/ebpf"
 	compress = "github.com/klauspost/compress"
 	xsys     = "golang.org/x/sys"
@@ -25,22 +26,28 @@ const (
 // cmd -> record -> {bpf, system, tracefile}. What analyses a trace never imports bpf, record, system
 // or the eBPF library, so it builds where there is no BPF. Tests of what records may analyse.
 var rules = []layering.Rule{
+	{Dir: golden},
 	{Dir: "tracer/event"},
-	{Dir: "tracer/tracefile", May: []string{"tracer/event", compress, xsys}},
+	{Dir: "tracer/tracefile", May: []string{"tracer/event", compress, xsys}, Tests: []string{golden}},
 	{Dir: "tracer/timeline", May: []string{"tracer/tracefile", "tracer/event", "tracer/milestone"}},
-	{Dir: "tracer/python", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event"}},
-	{Dir: "tracer/findings", May: []string{"tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event"}},
-	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event", "tracer/milestone", pprof, protobuf}},
+	{Dir: "tracer/python", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event"}, Tests: []string{golden}},
+	{Dir: "tracer/findings", May: []string{"tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event"},
+		Tests: []string{golden}},
+	{Dir: "export", May: []string{"tracer/findings", "tracer/python", "tracer/timeline", "tracer/tracefile", "tracer/event", "tracer/milestone", pprof, protobuf},
+		Tests: []string{golden}},
 
 	{Dir: "bpf", May: []string{ebpf}, Tests: []string{"tracer/event"}},
 	{Dir: "tracer/milestone"},
 	{Dir: "tracer/system", May: []string{"tracer/tracefile", "tracer/event", xsys, dbus}},
 	{Dir: "tracer/bootunit", May: []string{"tracer/tracefile", xsys}},
+	{Dir: "tracer/bootinit", May: []string{xsys}},
 	{Dir: "tracer/record", May: []string{"bpf", "tracer/bootunit", "tracer/milestone", "tracer/system", "tracer/tracefile", "tracer/event", ebpf, xsys},
 		Tests: []string{"tracer/timeline"}},
 
-	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", xsys}, Tests: []string{pprof}},
+	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", xsys}, Tests: []string{pprof, golden}},
 	{Dir: "scripts/bench", May: []string{"tracer/record", "tracer/tracefile", "tracer/event", ebpf, xsys}},
+	{Dir: "scripts/vmtest", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event"},
+		Tests: []string{"tracer/record", "export/report", "tracer/findings", cmp}},
 	{Dir: "scripts", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event", xsys},
 		Tests: []string{"export/report", "tracer/findings", cmp}},
 }
