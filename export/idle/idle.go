@@ -214,7 +214,7 @@ func (i *Idle) cpus() int {
 
 // percent is a time as a share of all CPUs' time.
 func (i *Idle) percent(ns uint64) float64 {
-	return 100 * float64(ns) / float64(max(i.Duration(), 1)) / float64(i.cpus())
+	return 100 * float64(ns) / float64(max(i.CPUTime(i.Start, i.End), 1))
 }
 
 func (i *Idle) perSecond(count uint64) float64 {

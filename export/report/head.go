@@ -40,7 +40,7 @@ func (t *text) cost() {
 	s := tr.Self
 	recorder := s.CPU - min(s.StartCPU, s.CPU)
 	share := "-"
-	if all := t.r.Duration() * uint64(max(t.r.Header.CPUs, 1)); all > 0 {
+	if all := t.r.CPUTime(t.r.Start, t.r.End); all > 0 {
 		share = fmt.Sprintf("%.2f %%", 100*float64(recorder+s.BPF)/float64(all))
 	}
 	t.paragraph(fmt.Sprintf("Cost: %s of all CPU time (recorder %s, its programs %s), %s CPU to start, %s memory, %s written.",

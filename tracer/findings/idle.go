@@ -22,8 +22,7 @@ func (r *Recording) perSecond(count uint64) float64 {
 
 // share writes a time as a share of all CPUs' time.
 func (r *Recording) share(ns uint64) string {
-	n := max(len(r.Header.Online), 1)
-	return fmt.Sprintf("%.2f %% of all CPU time", 100*float64(ns)/float64(max(r.Duration(), 1))/float64(n))
+	return fmt.Sprintf("%.2f %% of all CPU time", 100*float64(ns)/float64(max(r.CPUTime(r.Start, r.End), 1)))
 }
 
 // waits names what a thread sleeps in, "" if that isn't known.

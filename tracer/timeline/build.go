@@ -54,18 +54,20 @@ type builder struct {
 	tl    *Timeline
 	src   tracefile.Source
 	sinks []Sink
-	// wakeSinks are those of them that receive wake-ups.
-	wakeSinks []WakeSink
-	now       uint64
-	last      uint64 // the latest moment that there can be
+	// Those of them that receive what most don't look at.
+	intervalSinks []IntervalSink
+	wakeSinks     []WakeSink
+	now           uint64
+	last          uint64 // the latest moment that there can be
 
 	tids     tidTable
-	pids     map[uint32]*Process // the latest of each id
-	cpus     []*cpuState         // by number; nil where none was seen
-	gaps     []uint64            // when sched events were lost
-	switched uint64              // the last sched event
-	lost     map[Loss]uint64     // by probe and reason, from the events
-	forksOK  bool                // no fork was lost until now
+	pids     map[uint32]*Process   // the latest of each id
+	cpus     []*cpuState           // by number; nil where none was seen
+	changes  []tracefile.CPUChange // which CPUs go and come later
+	gaps     []uint64              // when sched events were lost
+	switched uint64                // the last sched event
+	lost     map[Loss]uint64       // by probe and reason, from the events
+	forksOK  bool                  // no fork was lost until now
 
 	files   map[uint64]*File
 	names   map[fileKey]*File
@@ -110,10 +112,14 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	}
 	if t != nil {
 		b.last = max(t.End, h.Start)
+		b.changes = t.CPUChanges
 	}
 	// In a trace that was cut off, the switches go on for a while after the last fork that is there.
 	b.forksOK = b.tl.Can.Process && t != nil
 	for _, s := range sinks {
+		if i, ok := s.(IntervalSink); ok {
+			b.intervalSinks = append(b.intervalSinks, i)
+		}
 		if w, ok := s.(WakeSink); ok {
 			b.wakeSinks = append(b.wakeSinks, w)
 		}
@@ -131,6 +137,9 @@ func (b *builder) add(e event.Event) {
 		return
 	}
 	b.now = min(max(b.now, time), b.last)
+	if len(b.changes) > 0 {
+		b.changeCPUs(b.now)
+	}
 	// Probes are attached and detached one by one, so before and after the recording some events are
 	// missing. Who was born before it is worth knowing nevertheless.
 	before, after := time < b.tl.Start, time > b.last
@@ -235,6 +244,7 @@ func (b *builder) finish() {
 	if b.tl.Trailer != nil {
 		b.now = b.last
 	}
+	b.changeCPUs(b.now)
 	b.tl.End = b.now
 	b.finishCPUs()
 	for _, th := range b.tl.Threads {

@@ -59,6 +59,9 @@ func (b *builder) sendFrequency(c *cpuState, at uint64) {
 func (c *cpuState) accountFrequency(now uint64) {
 	ns := now - c.khzSince
 	c.khzSince = now
+	if c.offline {
+		return
+	}
 	if !c.khzKnown {
 		c.UnknownFrequency += ns
 		return

@@ -206,13 +206,15 @@ type CPU struct {
 	Busy        uint64
 	Idle        uint64
 	Unknown     uint64
+	Offline     uint64 // neither busy nor idle: it was not there
+	Absences    []Absence
 	Frequencies []FreqTime
 	// UnknownFrequency is time before the first frequency was known.
 	UnknownFrequency uint64
 	Transitions      uint64
 }
 
-// FreqTime is how long a CPU had a frequency, idle time included.
+// FreqTime is how long a CPU had a frequency, idle time included, offline time not.
 type FreqTime struct {
 	KHz  uint32
 	Time uint64

@@ -156,7 +156,7 @@ func TestOpens(t *testing.T) {
 }
 
 func TestFrequencies(t *testing.T) {
-	tl := build(t, `
+	tl := build(t, allOnWith(`"cpus":3,`)+`
 		10.100 [0] 0 cpufreq frequency=1800000kHz target_cpu=0
 		10.100 [0] 0 cpufreq frequency=1800000kHz target_cpu=1
 		10.150 [0] 0 cpufreq frequency=1800000kHz target_cpu=0

@@ -12,6 +12,8 @@ type cpuState struct {
 	fresh   bool    // no event has come from it yet
 	since   uint64  // the time before is accounted for
 	seen    uint64  // last event
+	offline bool    // it is not there; nothing is known
+	left    uint64  // when it went offline
 
 	khz      uint32
 	khzKnown bool
@@ -24,7 +26,9 @@ func (b *builder) cpu(id int) *cpuState {
 		b.cpus = append(b.cpus, nil)
 	}
 	if b.cpus[id] == nil {
-		b.cpus[id] = &cpuState{CPU: &CPU{ID: id}, fresh: true, since: b.tl.Start, seen: b.tl.Start, khzSince: b.tl.Start}
+		c := &cpuState{CPU: &CPU{ID: id}, fresh: true, since: b.tl.Start, seen: b.tl.Start, khzSince: b.tl.Start, left: b.tl.Start}
+		b.beginOffline(c)
+		b.cpus[id] = c
 	}
 	return b.cpus[id]
 }
@@ -32,6 +36,8 @@ func (b *builder) cpu(id int) *cpuState {
 // account adds the time since the last call to what the CPU did meanwhile.
 func (c *cpuState) account(now uint64) {
 	switch ns := now - c.since; {
+	case c.offline:
+		c.Offline += ns
 	case !c.known:
 		c.Unknown += ns
 	case c.current == nil:
@@ -185,6 +191,9 @@ func (b *builder) current(c *cpuState, tid uint32) *Thread {
 		}
 		b.forget(c)
 	}
+	if c.offline {
+		c.enter(b.now)
+	}
 	wasFresh := c.fresh && len(b.gaps) == 0
 	if !wasFresh {
 		c.account(b.now)
@@ -267,6 +276,9 @@ func (b *builder) finishCPUs() {
 			c.known = false
 		}
 		c.account(b.now)
+		if c.offline {
+			c.enter(b.now)
+		}
 		b.tl.CPUs = append(b.tl.CPUs, c.CPU)
 	}
 }

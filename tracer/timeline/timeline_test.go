@@ -15,11 +15,16 @@ const allOn = `header {"start_ns":10000000000,"recorder_pid":900,"command_pid":1
 {"name":"fault","status":"on"},{"name":"cpufreq","status":"on"},{"name":"sample","status":"on"}],
 "cpufreq":[{"name":"policy0","cpus":[0,1],"governor":"schedutil","current_khz":600000}]}`
 
+// allOnWith is that header with more in it.
+func allOnWith(more string) string {
+	return strings.Replace(strings.ReplaceAll(allOn, "\n", ""), "{", "{"+more, 1) + "\n"
+}
+
 // source parses a trace: a header with all probes, if it has none, and lines.
 func source(t testing.TB, text string) *tracefile.Text {
 	t.Helper()
 	if !strings.Contains(text, "header {") {
-		text = strings.ReplaceAll(allOn, "\n", "") + "\n" + text
+		text = allOnWith("") + text
 	}
 	src, err := tracefile.ParseText(t.Name(), strings.NewReader(text))
 	if err != nil {
@@ -51,8 +56,9 @@ func checkSums(t testing.TB, tl *Timeline) {
 		}
 	}
 	for _, c := range tl.CPUs {
-		if c.Busy+c.Idle+c.Unknown != tl.Duration() {
-			t.Errorf("CPU %d: %d busy, %d idle, %d unknown in %d", c.ID, c.Busy, c.Idle, c.Unknown, tl.Duration())
+		if c.Busy+c.Idle+c.Unknown+c.Offline != tl.Duration() {
+			t.Errorf("CPU %d: %d busy, %d idle, %d unknown, %d offline in %d",
+				c.ID, c.Busy, c.Idle, c.Unknown, c.Offline, tl.Duration())
 		}
 	}
 }
