@@ -35,7 +35,7 @@ func newChromeCounters(tl *timeline.Timeline) *chromeCounters {
 	}
 }
 
-// Interval implements timeline.Sink.
+// Interval implements timeline.IntervalSink.
 func (c *chromeCounters) Interval(iv *timeline.Interval) {
 	switch iv.State {
 	case timeline.Runnable:

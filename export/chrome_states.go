@@ -6,7 +6,7 @@ import (
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
 
-// Interval implements timeline.Sink. Perfetto, since early 2026, takes events of phase T for the states of
+// Interval implements timeline.IntervalSink. Perfetto, since early 2026, takes events of phase T for the states of
 // threads, and those that run on a CPU for what that CPU does; other viewers pass over them. So who ran on
 // a CPU is also, for all of them, a slice on that CPU's track. Slices for all other states would make the
 // file twice as large, and are for viewers that need them.

@@ -46,7 +46,7 @@ func (x *pprofSums) Frequency(cpu int, time uint64, khz uint32) {
 	x.frequencies[cpu] = append(x.frequencies[cpu], frequencyFrom{time, khz})
 }
 
-// Interval implements timeline.Sink. It splits the interval where the import or the frequency changes.
+// Interval implements timeline.IntervalSink. It splits the interval where the import or the frequency changes.
 func (x *pprofSums) Interval(iv *timeline.Interval) {
 	for at := iv.Start; at < iv.End; {
 		key := pprofKey{thread: iv.Thread.Index}

@@ -30,7 +30,7 @@ func (s *speeds) Frequency(cpu int, at uint64, khz uint32) {
 	s.top = max(s.top, khz)
 }
 
-// Interval implements timeline.Sink. A CPU runs one thread at a time, so what came before this interval's
+// Interval implements timeline.IntervalSink. A CPU runs one thread at a time, so what came before this interval's
 // end is of no use to the next.
 func (s *speeds) Interval(iv *timeline.Interval) {
 	changes := s.cpus[iv.CPU]

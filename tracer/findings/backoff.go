@@ -140,7 +140,7 @@ func serves(listener, wanted timeline.Address) bool {
 		(any == wanted.IP.Addr() || any == netip.IPv6Unspecified() || any.IsUnspecified() && wanted.IP.Addr().Is4())
 }
 
-// Interval implements timeline.Sink.
+// Interval implements timeline.IntervalSink.
 func (x *backoff) Interval(iv *timeline.Interval) {
 	if iv.State != timeline.Sleeping {
 		return

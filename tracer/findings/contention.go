@@ -37,7 +37,7 @@ type contention struct {
 
 func newContention(start uint64) *contention { return &contention{slots: newSlots(start)} }
 
-// Interval implements timeline.Sink.
+// Interval implements timeline.IntervalSink.
 func (c *contention) Interval(iv *timeline.Interval) {
 	switch iv.State {
 	case timeline.Running:

@@ -16,7 +16,7 @@ type entropy struct {
 
 func newEntropy() *entropy { return &entropy{waits: waits{}} }
 
-// Interval implements timeline.Sink.
+// Interval implements timeline.IntervalSink.
 func (x *entropy) Interval(iv *timeline.Interval) {
 	if iv.Class == timeline.RandomCall {
 		x.add(iv)

@@ -34,7 +34,7 @@ func newFsyncs() *fsyncs {
 	}
 }
 
-// Interval implements timeline.Sink.
+// Interval implements timeline.IntervalSink.
 func (x *fsyncs) Interval(iv *timeline.Interval) {
 	switch {
 	case iv.State != timeline.IOWait && iv.State != timeline.Blocked && iv.State != timeline.Sleeping:

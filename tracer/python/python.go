@@ -101,7 +101,7 @@ func (c *Collector) Fault(th *timeline.Thread, e *event.Fault) {
 	}
 }
 
-// Interval implements timeline.Sink.
+// Interval implements timeline.IntervalSink.
 func (c *Collector) Interval(iv *timeline.Interval) {
 	if iv.State == timeline.Running {
 		return

@@ -40,15 +40,19 @@ func newActivity() *Activity { return &Activity{width: segmentWidth, limit: maxS
 
 // add takes in a state of a thread. Those of one thread come in order, without gaps.
 func (a *Activity) add(th *Thread, s State, from, to uint64) {
-	next := segment{from: from, to: to}
-	next.times[s] = to - from
-	if s == Sleeping || s == Blocked || s == IOWait {
-		next.call, next.waited = call{th.syscall, th.compat, s}, to-from
-	}
 	for th.Index >= len(a.threads) {
 		a.threads = append(a.threads, nil)
 	}
-	a.threads[th.Index] = a.append(a.threads[th.Index], next)
+	list := &a.threads[th.Index]
+	if n := len(*list); n == 0 || !(*list)[n-1].extend(from, to, a.width) {
+		*list = append(*list, segment{from: from, to: to})
+		a.total++
+	}
+	last := &(*list)[len(*list)-1]
+	last.times[s] += to - from
+	if s == Sleeping || s == Blocked || s == IOWait {
+		last.wait(call{th.syscall, th.compat, s}, to-from)
+	}
 	if s == Running && th.cpu >= 0 {
 		a.ran(th.cpu, from, to)
 	}
@@ -57,28 +61,33 @@ func (a *Activity) add(th *Thread, s State, from, to uint64) {
 	}
 }
 
+// extend makes a segment reach to a later moment, if that is not too long.
+func (s *segment) extend(from, to, width uint64) bool {
+	if to-s.from > width || from < s.from {
+		return false
+	}
+	s.to = to
+	return true
+}
+
+// wait notes a wait in a call.
+func (s *segment) wait(c call, ns uint64) {
+	switch {
+	case s.call == c:
+		s.waited += ns
+	case ns > s.waited:
+		s.call, s.waited = c, ns
+	}
+}
+
 func (a *Activity) append(list []segment, next segment) []segment {
-	if n := len(list); n > 0 && list[n-1].join(&next, a.width) {
+	if n := len(list); n > 0 && list[n-1].extend(next.from, next.to, a.width) {
+		list[n-1].times.Add(&next.times)
+		list[n-1].wait(next.call, next.waited)
 		return list
 	}
 	a.total++
 	return append(list, next)
-}
-
-// join makes two segments that follow each other one, if that is not too long.
-func (s *segment) join(next *segment, width uint64) bool {
-	if next.to-s.from > width || next.from < s.from {
-		return false
-	}
-	s.to = next.to
-	s.times.Add(&next.times)
-	switch {
-	case s.call == next.call:
-		s.waited += next.waited
-	case next.waited > s.waited:
-		s.call, s.waited = next.call, next.waited
-	}
-	return true
 }
 
 func (a *Activity) ran(cpu int, from, to uint64) {

@@ -54,10 +54,11 @@ type builder struct {
 	tl    *Timeline
 	src   tracefile.Source
 	sinks []Sink
-	// wakeSinks are those of them that receive wake-ups.
-	wakeSinks []WakeSink
-	now       uint64
-	last      uint64 // the latest moment that there can be
+	// Those of them that receive what most don't look at.
+	intervalSinks []IntervalSink
+	wakeSinks     []WakeSink
+	now           uint64
+	last          uint64 // the latest moment that there can be
 
 	tids     tidTable
 	pids     map[uint32]*Process   // the latest of each id
@@ -116,6 +117,9 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	// In a trace that was cut off, the switches go on for a while after the last fork that is there.
 	b.forksOK = b.tl.Can.Process && t != nil
 	for _, s := range sinks {
+		if i, ok := s.(IntervalSink); ok {
+			b.intervalSinks = append(b.intervalSinks, i)
+		}
 		if w, ok := s.(WakeSink); ok {
 			b.wakeSinks = append(b.wakeSinks, w)
 		}

@@ -5,8 +5,6 @@ import "github.com/bootscope/bootscope/tracer/event"
 // Sink receives what is too much to keep, while a timeline is built. What a pointer leads to, other than
 // a Thread or a File, is valid during the call only. Embed Discard to receive only a part.
 type Sink interface {
-	// Interval is a stretch of a thread's life in one state. They come when they end.
-	Interval(iv *Interval)
 	// Open is an open that succeeded or failed.
 	Open(o *Open)
 	// Fault is a major page fault.
@@ -21,6 +19,14 @@ type Sink interface {
 	Sample(th *Thread, e *event.Sample)
 	// Frequency is the frequency that a CPU has from now on. The first comes from the header.
 	Frequency(cpu int, time uint64, khz uint32)
+}
+
+// An IntervalSink is a Sink that receives what threads do too. There are more intervals than switches, so
+// they are not in Sink: only who looks at them is called.
+type IntervalSink interface {
+	Sink
+	// Interval is a stretch of a thread's life in one state. They come when they end.
+	Interval(iv *Interval)
 }
 
 // Interval is a stretch of a thread's life in one state.
@@ -51,9 +57,6 @@ type Open struct {
 
 // Discard is a sink for nothing.
 type Discard struct{}
-
-// Interval implements Sink.
-func (Discard) Interval(*Interval) {}
 
 // Open implements Sink.
 func (Discard) Open(*Open) {}

@@ -85,7 +85,7 @@ func (b *builder) closeAs(th *Thread, s State, at uint64) {
 		b.noteWait(th, s, th.since, at)
 	}
 	b.tl.Activity.add(th, s, th.since, at)
-	if len(b.sinks) > 0 {
+	if len(b.intervalSinks) > 0 {
 		b.emit(th, s, at)
 	}
 	th.since = at
@@ -104,7 +104,7 @@ func (b *builder) emit(th *Thread, s State, at uint64) {
 		b.interval.Class, b.interval.Reclaim = b.calls.of(th.syscall, th.compat), th.reclaiming
 	case Running, Unknown, Stopped:
 	}
-	for _, sink := range b.sinks {
+	for _, sink := range b.intervalSinks {
 		sink.Interval(&b.interval)
 	}
 }
