@@ -8,6 +8,8 @@ const volatile __u32 want_args = 1;         /* 0: argv stays out of the trace */
 const volatile __u32 wake_reader_at = 1 << 20; /* bytes in the ring buffer that wake the reader */
 const volatile __u32 signal_from_sched = 1; /* 0 on PREEMPT_RT before 6.12, see sched.h */
 
+const volatile __u32 has_loop;              /* bpf_loop, 5.17 */
+
 /* CO-RE object only. */
 const volatile __u32 tell_wakers;           /* a waking says which interrupt it came from, see irq.h */
 const volatile __u32 has_task_pt_regs;      /* bpf_task_pt_regs, 5.15 */

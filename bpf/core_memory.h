@@ -46,6 +46,7 @@ int page_deleted(void *ctx)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	int by_reclaim = (BPF_CORE_READ(task, flags) & PF_MEMALLOC) != 0;
 	struct page_caller caller;
+	struct block_walk walk = {};
 	struct pages pages;
 
 	if (!by_reclaim) {
@@ -54,7 +55,9 @@ int page_deleted(void *ctx)
 			return LEAVE_TO_OTHERS;
 	}
 	read_pages(&pages, ctx);
-	note_evicted(&pages, !by_reclaim);
+	begin_blocks(&walk, &pages);
+	walk.on_demand = !by_reclaim;
+	EACH_BLOCK(note_evicted, &walk);
 	return LEAVE_TO_OTHERS;
 }
 

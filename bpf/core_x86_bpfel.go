@@ -108,10 +108,13 @@ type CoreSchedRing struct {
 }
 
 type CoreScratch struct {
-	_     structs.HostLayout
-	Busy  uint32
-	Used  uint32
-	Event [4608]uint8
+	_         structs.HostLayout
+	Busy      uint32
+	Used      uint32
+	Dentry    uint64
+	Mount     uint64
+	PathFlags uint64
+	Event     [4608]uint8
 }
 
 type CoreTracepointOffsets struct {
@@ -185,6 +188,7 @@ const (
 	CoreProgTimerEntry         = "timer_entry"
 	CoreProgTimerExit          = "timer_exit"
 	CoreVarEvictedBlocks       = "evicted_blocks"
+	CoreVarHasLoop             = "has_loop"
 	CoreVarHasTaskPtRegs       = "has_task_pt_regs"
 	CoreVarOffsets             = "offsets"
 	CoreVarPathEpoch           = "path_epoch"
@@ -298,6 +302,7 @@ type CoreMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type CoreVariableSpecs struct {
 	EvictedBlocks   *ebpf.VariableSpec `ebpf:"evicted_blocks"`
+	HasLoop         *ebpf.VariableSpec `ebpf:"has_loop"`
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	PathEpoch       *ebpf.VariableSpec `ebpf:"path_epoch"`
@@ -361,6 +366,7 @@ func (m *CoreMaps) Close() error {
 // It can be passed to LoadCoreObjects or ebpf.CollectionSpec.LoadAndAssign.
 type CoreVariables struct {
 	EvictedBlocks   *ebpf.Variable `ebpf:"evicted_blocks"`
+	HasLoop         *ebpf.Variable `ebpf:"has_loop"`
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	PathEpoch       *ebpf.Variable `ebpf:"path_epoch"`

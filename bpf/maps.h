@@ -24,6 +24,25 @@ struct {
 	__type(value, __u64);
 } losses SEC(".maps");
 
+/*
+ * Calls step(index, context) up to times times, until it returns other than 0. The verifier follows
+ * bpf_loop() through a step or two, and a plain loop through each turn: with plain loops all programs
+ * together take it 57,000 instructions, with bpf_loop 8,500. Where has_loop is 0 the loader takes the
+ * function's address out, which such kernels don't know.
+ */
+#define REPEAT(times, step, context)                                                               \
+	do {                                                                                       \
+		if (has_loop) {                                                                    \
+			bpf_loop(times, step, context, 0);                                         \
+			break;                                                                     \
+		}                                                                                  \
+		_Pragma("clang loop unroll(disable)") for (__u32 i = 0; i < (times); i++)          \
+		{                                                                                  \
+			if (step(i, context))                                                      \
+				break;                                                             \
+		}                                                                                  \
+	} while (0)
+
 /* Set when the reader was woken, cleared by the reader: one wake-up per drain, not per event. */
 __u32 reader_woken;
 

@@ -95,47 +95,76 @@ static __always_inline int count_bits(__u64 bits)
 
 #define BLOCKS_MAX 32 /* a folio of 2,048 pages: 8 MiB */
 
-static __always_inline void note_evicted(struct pages *pages, int on_demand)
+/* A look at the blocks that pages are in. */
+struct block_walk {
+	struct pages *pages;
+	struct event_read *event; /* of pages that came */
+	__u64 bits;
+	__u32 blocks;
+	__u32 on_demand; /* of pages that went */
+};
+
+static __always_inline void begin_blocks(struct block_walk *walk, struct pages *pages)
 {
-	__u64 bits = block_bits(pages);
-	__u32 blocks = (pages->count + 63) / 64;
+	walk->pages = pages;
+	walk->bits = block_bits(pages);
+	walk->blocks = (pages->count + 63) / 64;
+}
 
-	for (int i = 0; i < BLOCKS_MAX && i < blocks; i++) {
-		struct page_block key = { pages->inode, pages->index / 64 + i, pages->device, 0 };
-		struct evicted_pages *known = bpf_map_lookup_elem(&evicted, &key);
+/* Nearly always it is one. */
+#define EACH_BLOCK(step, walk)                                                                     \
+	do {                                                                                       \
+		if ((walk)->blocks == 1)                                                           \
+			step(0, walk);                                                             \
+		else                                                                               \
+			REPEAT(BLOCKS_MAX, step, walk);                                            \
+	} while (0)
 
-		if (known) {
-			if (on_demand)
-				known->on_demand |= bits;
-			else
-				known->by_reclaim |= bits;
-			continue;
-		}
-		struct evicted_pages first = { on_demand ? 0 : bits, on_demand ? bits : 0 };
+static __always_inline struct page_block block_key(struct block_walk *walk, __u32 index)
+{
+	struct pages *pages = walk->pages;
 
+	return (struct page_block){ pages->inode, pages->index / 64 + index, pages->device, 0 };
+}
+
+static __noinline long note_evicted(__u32 index, struct block_walk *walk)
+{
+	struct page_block key = block_key(walk, index);
+	struct evicted_pages *known = bpf_map_lookup_elem(&evicted, &key);
+	__u64 bits = walk->bits;
+	struct evicted_pages first = {};
+
+	if (!known) {
+		if (walk->on_demand)
+			first.on_demand = bits;
+		else
+			first.by_reclaim = bits;
 		/* Forgotten blocks would be read again unnoticed: that must be known. */
 		if (bpf_map_update_elem(&evicted, &key, &first, BPF_ANY) || evicted_blocks >= EVICTED_BLOCKS)
 			count_lost(PROBE_READ, LOST_FULL);
 		__sync_fetch_and_add(&evicted_blocks, 1);
+	} else if (walk->on_demand) {
+		known->on_demand |= bits;
+	} else {
+		known->by_reclaim |= bits;
 	}
+	return index + 1 >= walk->blocks;
 }
 
-static __always_inline void count_again(struct pages *pages, struct event_read *event)
+static __noinline long count_again(__u32 index, struct block_walk *walk)
 {
-	__u64 bits = block_bits(pages);
-	__u32 blocks = (pages->count + 63) / 64;
+	struct page_block key = block_key(walk, index);
+	struct evicted_pages *known = bpf_map_lookup_elem(&evicted, &key);
+	struct event_read *event = walk->event;
+	__u64 bits = walk->bits;
 
-	for (int i = 0; i < BLOCKS_MAX && i < blocks; i++) {
-		struct page_block key = { pages->inode, pages->index / 64 + i, pages->device, 0 };
-		struct evicted_pages *known = bpf_map_lookup_elem(&evicted, &key);
-
-		if (!known)
-			continue;
+	if (known) {
 		event->again += count_bits(known->by_reclaim & bits);
 		event->dropped += count_bits(known->on_demand & ~known->by_reclaim & bits);
 		known->by_reclaim &= ~bits;
 		known->on_demand &= ~bits;
 	}
+	return index + 1 >= walk->blocks;
 }
 
 /* Who brings pages: the system call, or a page fault, of the current task. */
@@ -149,6 +178,7 @@ static __always_inline void pages_came(void *ctx, struct page_caller *caller)
 	__u64 id = bpf_get_current_pid_tgid(), now = bpf_ktime_get_boot_ns();
 	__u32 zero = 0;
 	struct read_run *run = bpf_map_lookup_elem(&read_runs, &zero);
+	struct block_walk walk = {};
 	struct event_read *event;
 	struct pages pages;
 
@@ -159,7 +189,7 @@ static __always_inline void pages_came(void *ctx, struct page_caller *caller)
 		return;
 	}
 	*(volatile __u32 *)&run->busy = 1;
-	event = &run->event;
+	event = walk.event = &run->event;
 	read_pages(&pages, ctx);
 	if (!event->pages || event->index + event->pages != pages.index || event->inode != pages.inode ||
 	    event->device != pages.device || event->header.tid != (__u32)id || event->syscall != caller->syscall) {
@@ -180,7 +210,8 @@ static __always_inline void pages_came(void *ctx, struct page_caller *caller)
 	}
 	event->last = now;
 	event->pages += pages.count;
-	count_again(&pages, event);
+	begin_blocks(&walk, &pages);
+	EACH_BLOCK(count_again, &walk);
 	*(volatile __u32 *)&run->busy = 0;
 }
 

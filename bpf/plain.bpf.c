@@ -229,9 +229,11 @@ int page_added(void *ctx)
 SEC("tracepoint/filemap/mm_filemap_delete_from_page_cache")
 int page_deleted(void *ctx)
 {
+	struct block_walk walk = {};
 	struct pages pages;
 
 	read_pages(&pages, ctx);
-	note_evicted(&pages, 0);
+	begin_blocks(&walk, &pages);
+	EACH_BLOCK(note_evicted, &walk);
 	return LEAVE_TO_OTHERS;
 }

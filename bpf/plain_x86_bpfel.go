@@ -86,10 +86,13 @@ type PlainSchedRing struct {
 }
 
 type PlainScratch struct {
-	_     structs.HostLayout
-	Busy  uint32
-	Used  uint32
-	Event [4608]uint8
+	_         structs.HostLayout
+	Busy      uint32
+	Used      uint32
+	Dentry    uint64
+	Mount     uint64
+	PathFlags uint64
+	Event     [4608]uint8
 }
 
 type PlainTracepointOffsets struct {
@@ -136,6 +139,7 @@ const (
 	PlainProgSchedWaking    = "sched_waking"
 	PlainProgSysExit        = "sys_exit"
 	PlainVarEvictedBlocks   = "evicted_blocks"
+	PlainVarHasLoop         = "has_loop"
 	PlainVarHasTaskPtRegs   = "has_task_pt_regs"
 	PlainVarOffsets         = "offsets"
 	PlainVarReaderWoken     = "reader_woken"
@@ -221,6 +225,7 @@ type PlainMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type PlainVariableSpecs struct {
 	EvictedBlocks   *ebpf.VariableSpec `ebpf:"evicted_blocks"`
+	HasLoop         *ebpf.VariableSpec `ebpf:"has_loop"`
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
@@ -277,6 +282,7 @@ func (m *PlainMaps) Close() error {
 // It can be passed to LoadPlainObjects or ebpf.CollectionSpec.LoadAndAssign.
 type PlainVariables struct {
 	EvictedBlocks   *ebpf.Variable `ebpf:"evicted_blocks"`
+	HasLoop         *ebpf.Variable `ebpf:"has_loop"`
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`

@@ -12,6 +12,10 @@
 struct scratch {
 	__u32 busy;
 	__u32 used; /* bytes of tail */
+	/* Of a walk along a path: here, since the stack has no room for it. */
+	__u64 dentry;
+	__u64 mount;
+	__u64 path_flags;
 	/* The fixed part is copied to just before the tail. The slack lets masked offsets pass the verifier. */
 	__u8 event[256 + TAIL_MAX + NAME_MAX_BYTES + 1];
 };

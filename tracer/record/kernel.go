@@ -17,6 +17,7 @@ type kernelFeatures struct {
 	types       *btf.Cache // the kernel's BTF, parsed once; nil without
 	noTypes     error      // why types is nil
 	taskPtRegs  bool       // the helper bpf_task_pt_regs (5.15)
+	loop        bool       // the helper bpf_loop (5.17)
 	switchState int        // index of prev_state among sched_switch's arguments (5.18), or 0
 	realtime    bool       // PREEMPT_RT
 	rtRingOK    bool       // the ring buffer's lock may be taken where a PREEMPT_RT kernel can't sleep (6.12)
@@ -39,6 +40,7 @@ func readKernel(ignoreBTF bool) kernelFeatures {
 	}
 	k.types = cache
 	k.taskPtRegs = hasHelper(types, "BPF_FUNC_task_pt_regs")
+	k.loop = hasHelper(types, "BPF_FUNC_loop")
 	k.switchState = switchStateIndex(types)
 	return k
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
 
 	"github.com/bootscope/bootscope/bpf"
@@ -90,6 +91,9 @@ func (l *loader) object(kind objectKind) (*object, error) {
 	if err := errors.Join(l.configure(spec), configure(spec)); err != nil {
 		return nil, err
 	}
+	if !l.kernel.loop {
+		forgetCallbacks(spec)
+	}
 	o := &object{spec: spec}
 	// Maps of the other object serve this one too, where both have them.
 	replacements := map[string]*ebpf.Map{}
@@ -126,6 +130,7 @@ func (l *loader) configure(spec *ebpf.CollectionSpec) error {
 		"want_args":         flag(!l.options.NoArgs),
 		"wake_reader_at":    ring / 4,
 		"signal_from_sched": flag(l.kernel.rtRingOK),
+		"has_loop":          flag(l.kernel.loop),
 	})
 }
 
@@ -145,6 +150,18 @@ func (l *loader) configureCore(spec *ebpf.CollectionSpec) error {
 // configurePlain insists on the fields without which the object's first programs make no sense.
 func (l *loader) configurePlain(spec *ebpf.CollectionSpec) error {
 	return setOffsets(spec, true)
+}
+
+// forgetCallbacks takes the addresses of functions out of the programs. Kernels without bpf_loop, which is
+// what they are for, refuse them even where the verifier sees that they aren't used.
+func forgetCallbacks(spec *ebpf.CollectionSpec) {
+	for _, p := range spec.Programs {
+		for i := range p.Instructions {
+			if in := &p.Instructions[i]; in.IsLoadOfFunctionPointer() {
+				in.Src, in.Constant = asm.R0, 0
+			}
+		}
+	}
 }
 
 func set(spec *ebpf.CollectionSpec, values map[string]any) error {
