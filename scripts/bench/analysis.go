@@ -4,35 +4,112 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
 	"runtime"
+	"strconv"
+	"syscall"
 	"time"
+	"unsafe"
+
+	"github.com/bootscope/bootscope/tracer/event"
 )
 
-// benchAnalysis measures report on a trace with a known number of events, and on one with ten times as many.
+// An analysis is a program that reads a whole recording.
+type analysis struct {
+	name   string
+	argv   []string
+	events float64
+	rounds int
+
+	wall, cpu sample // seconds
+	memory    sample // largest resident set, bytes
+}
+
+// run runs it; what it prints goes nowhere.
+func (a *analysis) run() error {
+	cmd := exec.Command(a.argv[0], a.argv[1:]...)
+	begin := time.Now()
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%v: %w", a.argv, err)
+	}
+	a.wall = append(a.wall, time.Since(begin).Seconds())
+	a.cpu = append(a.cpu, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+	a.memory = append(a.memory, float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)*1024)
+	return nil
+}
+
+// benchAnalysis measures report on a million events and on ten, and perf script printing a million.
 func benchAnalysis(s *setup) error {
-	result := table{title: "Analysis: report, on " + fmt.Sprint(runtime.NumCPU()) + " CPUs",
-		columns: []string{"events", "file, MB", "wall, s", "events per s"}}
-	for _, loops := range []int{s.scaled(170_000, 1000), s.scaled(1_700_000, 10_000)} {
-		file := s.file("analysis.bst")
-		if _, _, _, err := load(s.bootscope, "record", "--force", "-o", file, "--without", without("sched", "process"), "--",
-			"perf", "bench", "sched", "pipe", "-l", fmt.Sprint(loops)); err != nil {
-			return err
-		}
-		_, records, _, size, err := readCosts(file)
-		if err != nil {
-			return err
-		}
-		var walls sample
-		for range s.rounds {
-			begin := time.Now()
-			if _, _, _, err := load(s.bootscope, "report", file); err != nil {
+	small, err := s.reportOn("a million", s.scaled(250_000, 1000), s.rounds)
+	if err != nil {
+		return err
+	}
+	large, err := s.reportOn("ten million", s.scaled(2_500_000, 10_000), s.atMost(3))
+	if err != nil {
+		return err
+	}
+	all := []*analysis{small, large}
+	if perf, err := s.perfScript(s.scaled(250_000, 1000)); err != nil {
+		fmt.Fprintf(output, "\nNo comparison with perf script: %v\n", err)
+	} else {
+		all = append(all, perf)
+	}
+	for _, a := range all {
+		for range a.rounds {
+			if err := a.run(); err != nil {
 				return err
 			}
-			walls = append(walls, time.Since(begin).Seconds())
 		}
-		result.add(fmt.Sprint(records), fmt.Sprintf("%.1f", float64(size)/1e6), fmt.Sprintf("%.2f (%s)", walls.median(), walls.spread("%.2f")),
-			fmt.Sprintf("%.1f million", float64(records)/walls.median()/1e6))
+	}
+	printAnalyses(all)
+	return nil
+}
+
+// reportOn records about four events for each turn of a ping-pong.
+func (s *setup) reportOn(name string, turns, rounds int) (*analysis, error) {
+	file := s.file("analysis-" + strconv.Itoa(turns) + ".bst")
+	if _, _, err := s.record(file, nil, pingPong(turns)...); err != nil {
+		return nil, err
+	}
+	events, err := countEvents(file)
+	return &analysis{name: "report on " + name, argv: []string{s.bootscope, "report", file}, events: events, rounds: rounds}, err
+}
+
+func (s *setup) perfScript(turns int) (*analysis, error) {
+	file := s.file("analysis.data")
+	argv := append([]string{"perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_waking", "-o", file, "--"}, pingPong(turns)...)
+	if _, _, _, err := load(argv...); err != nil {
+		return nil, err
+	}
+	_, _, text, err := load("sh", "-c", "perf script -i "+file+" 2>/dev/null | wc -l")
+	if err != nil {
+		return nil, err
+	}
+	var events float64
+	if _, err := fmt.Sscan(text, &events); err != nil {
+		return nil, err
+	}
+	return &analysis{name: "perf script", argv: []string{"perf", "script", "-i", file}, events: events, rounds: s.atMost(3)}, nil
+}
+
+func printAnalyses(all []*analysis) {
+	result := table{title: fmt.Sprintf("Analysis, with %d CPUs", runtime.NumCPU()),
+		columns: []string{"program", "events", "wall, s", "CPU, s", "wall per million events, s", "largest resident set, MB", "the events decoded, MB"}}
+	for _, a := range all {
+		decoded := "-"
+		if a.argv[0] != "perf" {
+			decoded = fmt.Sprintf("%.0f", a.events*float64(unsafe.Sizeof(event.Switch{}))/1e6)
+		}
+		result.add(a.name, fmt.Sprintf("%.0f", a.events), a.wall.text("%.2f"), a.cpu.text("%.2f"),
+			fmt.Sprintf("%.3f", a.wall.median()/a.events*1e6), fmt.Sprintf("%.0f", a.memory.median()/1e6), decoded)
 	}
 	result.print()
-	return nil
+	small, large := all[0], all[1]
+	fmt.Fprintf(output, "\n%.2f times the events take %.2f times the time.", large.events/small.events, large.wall.median()/small.wall.median())
+	if len(all) > 2 {
+		perf := all[2]
+		fmt.Fprintf(output, " For the same number of events, perf script takes %.1f times as long as report.",
+			(perf.wall.median()/perf.events)/(small.wall.median()/small.events))
+	}
+	fmt.Fprintln(output)
 }

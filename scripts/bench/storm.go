@@ -5,155 +5,120 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 )
 
-// Real imports, all from the standard library, so that every machine has them.
-const imports = "import asyncio, http.server, email.message, xml.dom.minidom, unittest, sqlite3, ssl, concurrent.futures, multiprocessing.pool, decimal"
+// What the programs of the storm import: packages that services really use, and what every machine has.
+var packages = []string{"pydantic", "fastapi", "sqlalchemy.orm", "numpy", "twisted.internet.reactor", "aiohttp", "requests", "jinja2"}
+
+const (
+	python          = "/usr/bin/python3"
+	standardImports = "asyncio, http.server, email.message, xml.dom.minidom, unittest, sqlite3, ssl, decimal"
+)
+
+// stormScript starts eight Python programs at once, each with another package. It also returns a
+// description.
+func (s *setup) stormScript() (script, what string) {
+	var there []string
+	for _, name := range packages {
+		if exec.Command(python, "-c", "import "+name).Run() == nil {
+			there = append(there, name)
+		}
+	}
+	what = strings.Join(there, ", ")
+	if len(there) == 0 {
+		there, what = []string{standardImports}, "modules of the standard library"
+	}
+	n := s.scaled(8, 2)
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s -c 'import %s' & ", python, there[i%len(there)])
+	}
+	return b.String() + "wait", fmt.Sprintf("%d Python programs that import %s", n, what)
+}
+
+// What bpftrace's execsnoop.bt and opensnoop.bt do, in one program.
+const execAndOpenSnoop = `tracepoint:syscalls:sys_enter_exec* { printf("%-10u %-5d ", elapsed / 1e6, pid); join(args->argv); }
+tracepoint:syscalls:sys_enter_open, tracepoint:syscalls:sys_enter_openat { @filename[tid] = args->filename; }
+tracepoint:syscalls:sys_exit_open, tracepoint:syscalls:sys_exit_openat /@filename[tid]/ {
+  printf("%-6d %-16s %4d %s\n", pid, comm, args->ret, str(@filename[tid])); delete(@filename[tid]); }`
+
+// bootscopesEvents are perf's names for what bootscope records.
+const bootscopesEvents = "cpu-clock,major-faults,sched:sched_switch,sched:sched_waking,sched:sched_process_fork,sched:sched_process_exec," +
+	"sched:sched_process_exit,syscalls:sys_exit_openat,syscalls:sys_exit_connect,syscalls:sys_exit_fsync," +
+	"filemap:mm_filemap_add_to_page_cache,filemap:mm_filemap_delete_from_page_cache"
 
 // stormTracers are what one would use to see the same: who ran, what it opened.
 func (s *setup) stormTracers() []*tracer {
-	out := s.file
 	return []*tracer{
 		{name: "nothing"},
-		{name: "bootscope, all probes", output: out("storm.bst"),
-			command: []string{s.bootscope, "record", "--force", "-o", out("storm.bst")}},
-		{name: "perf record, the same events", output: out("storm.data"),
-			command: []string{"perf", "record", "-q", "-a", "-F", "199", "-e", "cpu-clock,sched:sched_switch,sched:sched_waking,sched:sched_process_fork,sched:sched_process_exec,sched:sched_process_exit,syscalls:sys_exit_openat,filemap:mm_filemap_add_to_page_cache",
-				"-o", out("storm.data")}},
-		{name: "bpftrace, execs and opens printed", output: out("storm.txt"),
-			command: []string{"bpftrace", "-o", out("storm.txt"), "-e",
-				`tracepoint:sched:sched_process_exec { printf("%llu exec %d %s\n", nsecs, pid, str(args->filename)); } tracepoint:syscalls:sys_enter_openat { printf("%llu open %d %s\n", nsecs, pid, str(args->filename)); }`}},
+		{name: "bootscope, all probes", output: s.file("storm.bst"), command: s.recordArgs(s.file("storm.bst"))},
+		{name: "perf record, the same events", output: s.file("storm.data"),
+			command: []string{"perf", "record", "-q", "-a", "-F", "199", "-e", bootscopesEvents, "-o", s.file("storm.data")}},
+		{name: "bpftrace, execsnoop and opensnoop", output: s.file("storm.txt"),
+			command: []string{"bpftrace", "-o", s.file("storm.txt"), "-e", execAndOpenSnoop}},
+		{name: "systemd-bootchart", end: syscall.SIGHUP,
+			command: []string{"/lib/systemd/systemd-bootchart", "--rel", "--samples=100000", "--output=" + s.dir}},
 	}
 }
 
-// benchStorm starts eight Python programs at once, with the files they import in the page cache or not.
+// benchStorm starts Python programs at once, with the files they import in the page cache or not.
 func benchStorm(s *setup) error {
-	programs := s.scaled(8, 2)
-	script := strings.Repeat("/usr/bin/python3 -c '"+imports+"' & ", programs) + "wait"
-	for _, cold := range []bool{false, true} {
-		title := fmt.Sprintf("Start-up storm: %d Python programs at once, page cache %s", programs, map[bool]string{false: "warm", true: "cold"}[cold])
-		prepare := func() error { return nil }
-		if cold {
-			prepare = func() error { return os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0) }
-		}
-		tracers := s.stormTracers()
-		if !cold {
-			tracers = append(tracers, &tracer{name: "strace -f -e trace=openat"})
-		}
-		if err := s.compare(title, tracers, script, prepare); err != nil {
-			return err
-		}
+	script, what := s.stormScript()
+	fmt.Fprintf(output, "\n%s.\n", what)
+	warm := append(s.stormTracers(), &tracer{name: "strace -f -e trace=openat", output: s.file("strace.txt"),
+		prefix: []string{"strace", "-f", "-e", "trace=openat", "-o", s.file("strace.txt")}})
+	if err := s.compare("Start-up storm, warm", s.atMost(5), warm, nil, script); err != nil {
+		return err
 	}
-	return s.direct("Start-up storm, warm", script)
+	if err := s.compare("Start-up storm, cold", s.atMost(3), s.stormTracers(), dropCaches, script); err != nil {
+		return err
+	}
+	if err := s.direct("Start-up storm, warm", s.atMost(5), nil, script); err != nil {
+		return err
+	}
+	return s.direct("Start-up storm, cold", s.atMost(3), dropCaches, script)
 }
+
+func dropCaches() error { return os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0) }
 
 // benchForks runs a shell script of many short commands.
 func benchForks(s *setup) error {
 	commands := s.scaled(5000, 100)
 	script := fmt.Sprintf("i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done", commands)
-	title := fmt.Sprintf("Forks: a shell that runs %d commands", commands)
-	if err := s.compare(title, s.stormTracers(), script, func() error { return nil }); err != nil {
+	title := fmt.Sprintf("A shell that runs %d commands", commands)
+	if err := s.compare(title, s.atMost(5), s.stormTracers(), nil, script); err != nil {
 		return err
 	}
-	return s.direct(title, script)
+	return s.direct(title, s.atMost(5), nil, script)
 }
 
 // compare runs a script beside each tracer in turn.
-func (s *setup) compare(title string, tracers []*tracer, script string, prepare func() error) error {
-	walls, cpus := make([]sample, len(tracers)), make([]sample, len(tracers))
-	for range s.rounds {
-		for i, t := range tracers {
-			argv := []string{"sh", "-c", script}
-			if strings.HasPrefix(t.name, "strace") {
-				argv = append([]string{"strace", "-f", "-e", "trace=openat", "-o", s.file("strace.txt")}, argv...)
-			}
-			r, err := t.start()
-			if err != nil {
-				return err
-			}
-			if r == nil {
-				continue
-			}
-			if err := prepare(); err != nil {
-				return err
-			}
-			wall, cpu, _, err := load(argv...)
-			if err != nil {
-				return err
-			}
-			own, err := r.stop()
-			if err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
-			}
-			walls[i] = append(walls[i], wall.Seconds())
-			cpus[i] = append(cpus[i], (cpu + own).Seconds())
-		}
-	}
-	result := table{title: fmt.Sprintf("%s, %d rounds", title, s.rounds),
-		columns: []string{"tracer", "wall, s", "least–most", "wall to nothing's", "CPU of the load and the tracer, s", "CPU to nothing's"}}
-	for i, t := range tracers {
-		if len(walls[i]) == 0 {
-			result.add(t.name, "not installed", "", "", "", "")
-			continue
-		}
-		result.add(t.name, fmt.Sprintf("%.3f", walls[i].median()), walls[i].spread("%.3f"),
-			fmt.Sprintf("%.3f", walls[i].median()/walls[0].median()),
-			fmt.Sprintf("%.3f", cpus[i].median()), fmt.Sprintf("%.3f", cpus[i].median()/cpus[0].median()))
-	}
-	result.print()
-	return nil
-}
-
-// direct accounts for what bootscope takes, where differences of wall time drown in noise: run time of
-// its programs by the kernel's statistics (a run of its own: they cost, too) and the recorder's CPU time
-// while it records, over the CPU time that the load took.
-func (s *setup) direct(title, script string) error {
-	setStats, restore, err := switchStats()
-	if err != nil {
+func (s *setup) compare(title string, rounds int, tracers []*tracer, prepare func() error, script string) error {
+	if err := turns(rounds, tracers, prepare, "sh", "-c", script); err != nil {
 		return err
 	}
-	defer restore()
-	var programs, recorder, startup sample
-	for range s.rounds {
-		file := s.file("direct.bst")
-		for _, stats := range []bool{true, false} {
-			if err := setStats(stats); err != nil {
-				return err
-			}
-			_, cpu, _, err := load(s.bootscope, "record", "--force", "-o", file, "--", "sh", "-c", script)
-			if err != nil {
-				return err
-			}
-			self, err := readSelf(file)
-			if err != nil {
-				return err
-			}
-			busy := cpu.Seconds() - self.cpu
-			if stats {
-				programs = append(programs, 100*self.programs/busy)
-			} else {
-				recorder = append(recorder, 100*(self.cpu-self.start)/busy)
-				startup = append(startup, self.start)
-			}
+	result := table{title: fmt.Sprintf("%s, %d rounds", title, rounds),
+		columns: []string{"tracer", "wall, s", "wall to nothing's", "CPU of load and tracer, s", "CPU to nothing's", "tracer's own CPU, s", "written, MB"}}
+	nothing := tracers[0]
+	for _, t := range tracers {
+		if t.missing != "" {
+			result.addMissing(t.name, t.missing)
+			continue
 		}
+		both := t.cpu.plus(t.own)
+		own, size := "-", "-"
+		if t.command != nil {
+			own = fmt.Sprintf("%.3f", t.own.median())
+		}
+		if t.output != "" {
+			size = fmt.Sprintf("%.2f", t.size.median()/1e6)
+		}
+		result.add(t.name, t.wall.text("%.2f"), t.wall.over(nothing.wall).text("%.3f"),
+			both.text("%.2f"), both.over(nothing.cpu).text("%.3f"), own, size)
 	}
-	result := table{title: title + ": direct accounting, in per cent of the load's CPU time",
-		columns: []string{"BPF programs", "least–most", "recorder", "least–most", "together", "and once, to start"}}
-	result.add(fmt.Sprintf("%.2f %%", programs.median()), programs.spread("%.2f"),
-		fmt.Sprintf("%.2f %%", recorder.median()), recorder.spread("%.2f"),
-		fmt.Sprintf("%.2f %%", programs.median()+recorder.median()), fmt.Sprintf("%.3f s CPU", startup.median()))
 	result.print()
 	return nil
-}
-
-type selfCosts struct{ cpu, start, programs float64 } // seconds
-
-func readSelf(path string) (selfCosts, error) {
-	trailer, err := readTrailer(path)
-	if err != nil {
-		return selfCosts{}, err
-	}
-	self := trailer.Self
-	return selfCosts{float64(self.CPU) / 1e9, float64(self.StartCPU) / 1e9, float64(self.BPF) / 1e9}, nil
 }

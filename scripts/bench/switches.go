@@ -3,79 +3,83 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
+	"runtime"
 	"strconv"
-	"strings"
 
-	"github.com/bootscope/bootscope/tracer/event"
-	"github.com/bootscope/bootscope/tracer/record"
-	"github.com/bootscope/bootscope/tracer/tracefile"
+	"github.com/cilium/ebpf/asm"
 )
 
-var allProbes = record.ProbeNames()
-
-// benchSwitches measures a ping-pong of two processes over pipes: each turn is two switches and two
-// wake-ups, and almost nothing else.
-func benchSwitches(s *setup) error {
-	loops := s.scaled(200_000, 2_000)
-	out := func(name string) string { return s.file(name) }
-	tracers := []*tracer{
-		{name: "nothing"},
-		{name: "bootscope, all probes", output: out("all.bst"),
-			command: []string{s.bootscope, "record", "--force", "-o", out("all.bst")}},
-		{name: "bootscope, sched only", output: out("sched.bst"),
-			command: []string{s.bootscope, "record", "--force", "-o", out("sched.bst"), "--without", without("sched")}},
-		{name: "perf record -e sched:sched_switch", output: out("perf.data"),
-			command: []string{"perf", "record", "-q", "-a", "-e", "sched:sched_switch", "-o", out("perf.data")}},
-		{name: "perf record -e sched:sched_switch,sched:sched_waking", output: out("perf2.data"),
-			command: []string{"perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_waking", "-o", out("perf2.data")}},
-		{name: "trace-cmd record -e sched_switch", output: out("trace.dat"),
-			command: []string{"trace-cmd", "record", "-q", "-e", "sched_switch", "-o", out("trace.dat")}},
-		{name: "bpftrace printing each switch", output: out("bpftrace.txt"),
-			command: []string{"bpftrace", "-o", out("bpftrace.txt"), "-e", `tracepoint:sched:sched_switch { printf("%llu %d %d\n", nsecs, args->prev_pid, args->next_pid); }`}},
-	}
-	walls := make([]sample, len(tracers))
-	sizes := make([]sample, len(tracers))
-	for range s.rounds {
-		for i, t := range tracers {
-			r, err := t.start()
-			if err != nil {
-				return err
-			}
-			if r == nil {
-				continue
-			}
-			wall, _, _, err := load("perf", "bench", "sched", "pipe", "-l", strconv.Itoa(loops))
-			if err != nil {
-				return err
-			}
-			if _, err := r.stop(); err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
-			}
-			walls[i] = append(walls[i], float64(wall.Nanoseconds())/float64(2*loops))
-			sizes[i] = append(sizes[i], float64(t.size())/float64(2*loops))
-		}
-	}
-	result := table{title: fmt.Sprintf("Switches: perf bench sched pipe -l %d, %d rounds", loops, s.rounds),
-		columns: []string{"tracer", "wall per switch, ns", "least–most", "added, ns", "file, bytes per switch of the load"}}
-	for i, t := range tracers {
-		if len(walls[i]) == 0 {
-			result.add(t.name, "not installed", "", "", "")
-			continue
-		}
-		added := walls[i].minus(walls[0])
-		result.add(t.name, fmt.Sprintf("%.0f", walls[i].median()), walls[i].spread("%.0f"),
-			fmt.Sprintf("%.0f (%s)", added.median(), added.spread("%.0f")), fmt.Sprintf("%.1f", sizes[i].median()))
-	}
-	result.print()
-	return s.programTimes(loops)
+// pingPong passes a byte to and fro between two processes on one CPU: each turn is two switches and two
+// wake-ups, and almost nothing else. The recorder has the other CPUs.
+func pingPong(turns int) []string {
+	return []string{"taskset", "-c", strconv.Itoa(runtime.NumCPU() - 1), "perf", "bench", "sched", "pipe", "-l", strconv.Itoa(turns)}
 }
 
-// programTimes asks the kernel's BPF statistics what the programs take for each switch.
-func (s *setup) programTimes(loops int) error {
+const switchHook, wakingHook = "tp_btf/sched_switch", "tp_btf/sched_waking"
+
+func (s *setup) switchTracers() []*tracer {
+	perf := func(name, events string) *tracer {
+		return &tracer{name: "perf record -a -e " + events, output: s.file(name),
+			command: []string{"perf", "record", "-q", "-a", "-e", events, "-o", s.file(name)}}
+	}
+	return []*tracer{
+		{name: "nothing"},
+		baselineTracer("a BPF program that reads the clock", clockProgram, switchHook),
+		{name: "bootscope, switches and wake-ups", output: s.file("sched.bst"), command: s.recordArgs(s.file("sched.bst"), "sched")},
+		{name: "bootscope, all probes", output: s.file("all.bst"), command: s.recordArgs(s.file("all.bst"))},
+		perf("perf.data", "sched:sched_switch"),
+		perf("perf2.data", "sched:sched_switch,sched:sched_waking"),
+		{name: "trace-cmd record -e sched_switch", output: s.file("trace.dat"),
+			command: []string{"trace-cmd", "record", "-q", "-e", "sched_switch", "-o", s.file("trace.dat")}},
+		{name: "bpftrace printing each switch", output: s.file("bpftrace.txt"),
+			command: []string{"bpftrace", "-o", s.file("bpftrace.txt"), "-e", `tracepoint:sched:sched_switch { printf("%llu %d %d\n", nsecs, args->prev_pid, args->next_pid); }`}},
+	}
+}
+
+// benchSwitches measures what recording a context switch takes.
+func benchSwitches(s *setup) error {
+	n := s.scaled(200_000, 2_000)
+	tracers := s.switchTracers()
+	if err := turns(s.rounds, tracers, nil, pingPong(n)...); err != nil {
+		return err
+	}
+	perSwitch := 1 / float64(2*n)
+	nothing, perf := tracers[0], tracers[4]
+	perfAdds := perf.wall.minus(nothing.wall).median()
+	result := table{title: fmt.Sprintf("Added to each of %d switches, %d rounds", 2*n, s.rounds),
+		columns: []string{"tracer", "wall per switch, ns", "added, ns", "added, to what perf record adds", "tracer's own CPU per switch, ns", "written per switch, bytes"}}
+	for _, t := range tracers {
+		if t.missing != "" {
+			result.addMissing(t.name, t.missing)
+			continue
+		}
+		added := t.wall.minus(nothing.wall)
+		ratio, own, size := "-", "-", "-"
+		if perfAdds > 0 && t != nothing {
+			ratio = fmt.Sprintf("%.2f", added.median()/perfAdds)
+		}
+		if t.command != nil {
+			own = fmt.Sprintf("%.0f", t.own.times(1e9*perSwitch).median())
+			size = fmt.Sprintf("%.1f", t.size.times(perSwitch).median())
+		}
+		result.add(t.name, t.wall.times(1e9*perSwitch).text("%.0f"), added.times(1e9*perSwitch).text("%.0f"), ratio, own, size)
+	}
+	result.print()
+	return s.switchPrograms(n)
+}
+
+// switchCosts are nanoseconds of BPF programs for each switch: with its wake-ups, or without.
+type switchCosts struct{ alone, withWakings sample }
+
+func (c *switchCosts) add(switches, wakings programCost) {
+	c.alone = append(c.alone, switches.ns/switches.runs)
+	c.withWakings = append(c.withWakings, (switches.ns+wakings.ns)/switches.runs)
+}
+
+// switchPrograms asks the kernel's BPF statistics what the programs take for each switch, and the file what
+// it keeps of it.
+func (s *setup) switchPrograms(n int) error {
 	setStats, restore, err := switchStats()
 	if err != nil {
 		return err
@@ -84,111 +88,66 @@ func (s *setup) programTimes(loops int) error {
 	if err := setStats(true); err != nil {
 		return err
 	}
-	times := map[string]sample{}
+	var empty, clock, bootscope switchCosts
 	var perRecord, perSwitch sample
 	for range s.rounds {
-		if hasBTF() {
-			clock, err := attachClock()
-			if err != nil {
-				return err
-			}
-			if _, _, _, err := load("perf", "bench", "sched", "pipe", "-l", strconv.Itoa(loops)); err != nil {
-				return err
-			}
-			each, err := perRun(clock.program)
-			clock.close()
-			if err != nil {
-				return err
-			}
-			times["clock only"] = append(times["clock only"], float64(each))
+		if err := empty.measure(emptyProgram, n); err != nil {
+			return err
 		}
-		for _, probes := range []string{"sched", "all"} {
-			file := s.file(probes + ".bst")
-			args := []string{"record", "--force", "-o", file, "--", "perf", "bench", "sched", "pipe", "-l", strconv.Itoa(loops)}
-			if probes == "sched" {
-				args = append([]string{"record", "--without", without("sched")}, args[1:]...)
-			}
-			if _, _, _, err := load(append([]string{s.bootscope}, args...)...); err != nil {
-				return err
-			}
-			programs, records, switches, size, err := readCosts(file)
-			if err != nil {
-				return err
-			}
-			for _, p := range programs {
-				if p.Runs > uint64(loops)/2 {
-					name := "bootscope (" + probes + "): " + p.Name
-					times[name] = append(times[name], float64(p.RunTime)/float64(p.Runs))
-				}
-			}
-			if probes == "sched" {
-				perRecord = append(perRecord, float64(size)/float64(records))
-				perSwitch = append(perSwitch, float64(size)/float64(switches))
-			}
+		if err := clock.measure(clockProgram, n); err != nil {
+			return err
 		}
+		trailer, _, err := s.record(s.file("programs.bst"), []string{"sched"}, pingPong(n)...)
+		if err != nil {
+			return err
+		}
+		bootscope.add(costOf(trailer, "sched_switch"), costOf(trailer, "sched_waking"))
+		switches, wakings, size, err := schedRecords(s.file("programs.bst"))
+		if err != nil {
+			return err
+		}
+		perRecord, perSwitch = append(perRecord, size/(switches+wakings)), append(perSwitch, size/switches)
 	}
-	result := table{title: "Time of the programs, from the kernel's BPF statistics (of which 42 to 48 ns are the statistics' own)",
-		columns: []string{"program", "ns per run", "least–most", "ratio to clock only"}}
-	base := times["clock only"].median()
-	for _, name := range sortedKeys(times) {
-		ratio := "-"
-		if base > 0 {
-			ratio = fmt.Sprintf("%.2f", times[name].median()/base)
-		}
-		result.add(name, fmt.Sprintf("%.0f", times[name].median()), times[name].spread("%.0f"), ratio)
+	printSwitchCosts(s, &empty, &clock, &bootscope)
+	fmt.Fprintf(output, "\nbootscope's file, all of it: %s bytes per record, %s bytes per switch with its wake-ups.\n", perRecord.text("%.2f"), perSwitch.text("%.2f"))
+	return s.realSwitches()
+}
+
+func (c *switchCosts) measure(instructions asm.Instructions, n int) error {
+	costs, err := measureBaseline(instructions, []string{switchHook, wakingHook}, pingPong(n)...)
+	if err != nil {
+		return err
 	}
-	result.print()
-	fmt.Printf("\nFile with sched only: %.2f bytes per record, %.2f bytes per switch with its wake-ups (everything in the file counted).\n",
-		perRecord.median(), perSwitch.median())
+	c.add(costs[0], costs[1])
 	return nil
 }
 
-// readCosts returns a trace's program costs, the number of its sched records and switches, and its size.
-func readCosts(path string) (programs []tracefile.Program, records, switches uint64, size int64, err error) {
-	trailer, err := readTrailer(path)
-	if err != nil {
-		return nil, 0, 0, 0, err
+func printSwitchCosts(s *setup, empty, clock, bootscope *switchCosts) {
+	result := table{title: fmt.Sprintf("BPF time for each switch, by the kernel's statistics, %d rounds", s.rounds),
+		columns: []string{"programs on", "empty, ns", "clock only, ns", "bootscope, ns", "bootscope to clock only", "without what is empty's"}}
+	row := func(name string, empty, clock, bootscope sample) {
+		result.add(name, empty.text("%.0f"), clock.text("%.0f"), bootscope.text("%.0f"),
+			bootscope.over(clock).text("%.2f"), bootscope.minus(empty).over(clock.minus(empty)).text("%.2f"))
 	}
-	f, err := tracefile.Open(path)
-	if err != nil {
-		return nil, 0, 0, 0, err
-	}
-	defer f.Close()
-	for e, err := range f.Events() {
-		if err != nil {
-			return nil, 0, 0, 0, err
-		}
-		switch e.(type) {
-		case *event.Switch:
-			switches++
-			records++
-		case *event.Waking:
-			records++
-		}
-	}
-	var lost []string
-	for _, l := range trailer.Lost {
-		lost = append(lost, fmt.Sprintf("%d %s (%s)", l.Count, l.Probe, l.Reason))
-	}
-	if len(lost) > 0 {
-		fmt.Printf("LOST in %s: %s\n", path, strings.Join(lost, ", "))
-	}
-	return trailer.Programs, records, switches, f.Size(), nil
+	row("switches", empty.alone, clock.alone, bootscope.alone)
+	row("switches and wake-ups", empty.withWakings, clock.withWakings, bootscope.withWakings)
+	result.print()
+	fmt.Fprintf(output, "\nWith wake-ups, bootscope takes %s times what reading the clock at switches alone takes.\n",
+		bootscope.withWakings.over(clock.alone).text("%.2f"))
 }
 
-func readTrailer(path string) (*tracefile.Trailer, error) {
-	f, err := tracefile.Open(path)
+// realSwitches tells what the file keeps of switches that are not all alike.
+func (s *setup) realSwitches() error {
+	script, what := s.stormScript()
+	_, _, err := s.record(s.file("real.bst"), []string{"sched"}, "sh", "-c", script)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer f.Close()
-	if f.Trailer() == nil {
-		return nil, fmt.Errorf("%s has no end", path)
+	switches, wakings, size, err := schedRecords(s.file("real.bst"))
+	if err != nil {
+		return err
 	}
-	return f.Trailer(), nil
-}
-
-// sortedKeys lists the names by their medians.
-func sortedKeys(m map[string]sample) []string {
-	return slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Compare(m[a].median(), m[b].median()) })
+	fmt.Fprintf(output, "While %s start, whose switches are not all alike: %.2f bytes per record, %.2f bytes per switch with its wake-ups (%.0f switches).\n",
+		what, size/(switches+wakings), size/switches, switches)
+	return nil
 }

@@ -8,57 +8,161 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// A tracer is something that runs beside the load.
+// A tracer is something that runs beside the load, and what was measured with it, round by round.
 type tracer struct {
 	name    string
-	command []string // nil for none
-	output  string   // a file that it may write
+	command []string                  // a program of its own; nil for none
+	attach  func() (io.Closer, error) // instead: a BPF program of this process
+	prefix  []string                  // instead: a command that runs the load
+	output  string                    // what it writes: its size is measured
+	end     syscall.Signal            // that ends it; 0 is SIGINT
+	missing string                    // why it can't be measured here
+
+	wall, cpu sample // of the load, seconds
+	own       sample // CPU time of the tracer since the load began, its end included, seconds
+	size      sample // of the output, bytes
+	told      sample // what the load itself said, if it said a number
 }
 
 // settle is how long a tracer is given until the load starts.
 const settle = 1500 * time.Millisecond
 
-// A running tracer.
-type running struct {
-	cmd *exec.Cmd // nil for none
+// turns runs a load beside each tracer in turn, back and forth (A B C C B A …), so that what changes
+// slowly in the machine meets all of them.
+func turns(rounds int, tracers []*tracer, prepare func() error, argv ...string) error {
+	for round := range rounds {
+		for i := range tracers {
+			t := tracers[i]
+			if round%2 == 1 {
+				t = tracers[len(tracers)-1-i]
+			}
+			if err := t.turn(prepare, argv); err != nil {
+				return fmt.Errorf("%s: %w", t.name, err)
+			}
+		}
+	}
+	return nil
 }
 
-// start starts a tracer; it returns nil for one that isn't installed.
-func (t *tracer) start() (*running, error) {
-	if len(t.command) == 0 {
-		return &running{}, nil
+func (t *tracer) turn(prepare func() error, argv []string) error {
+	r, err := t.start()
+	if err != nil || r == nil {
+		return err
 	}
-	if _, err := exec.LookPath(t.command[0]); err != nil {
+	if prepare != nil {
+		if err := prepare(); err != nil {
+			return errors.Join(err, r.kill())
+		}
+	}
+	before := r.cpu()
+	wall, cpu, text, err := load(append(slices.Clone(t.prefix), argv...)...)
+	if err != nil {
+		return errors.Join(err, r.kill())
+	}
+	own, err := r.stop()
+	if err != nil {
+		return err
+	}
+	t.wall, t.cpu = append(t.wall, wall.Seconds()), append(t.cpu, cpu.Seconds())
+	t.own = append(t.own, (own - before).Seconds())
+	t.size = append(t.size, float64(t.written()))
+	if told, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
+		t.told = append(t.told, told)
+	}
+	return nil
+}
+
+// written is the size of what the tracer has written, in bytes.
+func (t *tracer) written() int64 {
+	info, err := os.Stat(t.output)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// A running tracer.
+type running struct {
+	tracer   *tracer
+	cmd      *exec.Cmd  // nil for none
+	ended    chan error // of cmd
+	attached io.Closer  // nil for none
+}
+
+// start starts a tracer; it returns nil for one that isn't installed or can't work here, and notes why.
+func (t *tracer) start() (*running, error) {
+	r := &running{tracer: t}
+	argv := t.command
+	if t.prefix != nil {
+		argv = t.prefix
+	}
+	if len(argv) > 0 && t.missing == "" {
+		if _, err := exec.LookPath(argv[0]); err != nil {
+			t.missing = "not installed"
+		}
+	}
+	if t.missing != "" {
 		return nil, nil
 	}
+	if t.attach != nil {
+		var err error
+		if r.attached, err = t.attach(); err != nil {
+			t.missing = "does not work here: " + err.Error()
+			return nil, nil
+		}
+	}
+	if t.command == nil {
+		return r, nil
+	}
+	return r.startCommand()
+}
+
+func (r *running) startCommand() (*running, error) {
+	t := r.tracer
 	os.RemoveAll(t.output)
-	r := &running{cmd: exec.Command(t.command[0], t.command[1:]...)}
+	r.cmd = exec.Command(t.command[0], t.command[1:]...)
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	r.cmd.Stdout, r.cmd.Stderr = io.Discard, io.Discard
+	var messages strings.Builder
+	r.cmd.Stderr = &messages
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	time.Sleep(settle)
-	return r, nil
+	r.ended = make(chan error, 1)
+	go func() { r.ended <- r.cmd.Wait() }()
+	select {
+	case err := <-r.ended:
+		first, _, _ := strings.Cut(strings.TrimSpace(messages.String()), "\n")
+		t.missing = fmt.Sprintf("does not work here: %s (%v)", first, err)
+		return nil, nil
+	case <-time.After(settle):
+		return r, nil
+	}
 }
 
-// stop ends a tracer as Ctrl-C would and returns its CPU time.
+// stop ends a tracer as its user would and returns its CPU time.
 func (r *running) stop() (cpu time.Duration, err error) {
+	if r.attached != nil {
+		return 0, r.attached.Close()
+	}
 	if r.cmd == nil {
 		return 0, nil
 	}
-	if err := syscall.Kill(-r.cmd.Process.Pid, syscall.SIGINT); err != nil {
+	end := r.tracer.end
+	if end == 0 {
+		end = syscall.SIGINT
+	}
+	if err := syscall.Kill(-r.cmd.Process.Pid, end); err != nil {
 		return 0, err
 	}
-	done := make(chan error, 1)
-	go func() { done <- r.cmd.Wait() }()
 	select {
-	case err = <-done:
+	case err = <-r.ended:
 	case <-time.After(60 * time.Second):
 		_ = r.cmd.Process.Kill()
 		return 0, fmt.Errorf("%s did not end within 60 s", r.cmd.Path)
@@ -70,13 +174,36 @@ func (r *running) stop() (cpu time.Duration, err error) {
 	return r.cmd.ProcessState.UserTime() + r.cmd.ProcessState.SystemTime(), err
 }
 
-// size of what a tracer has written, in bytes.
-func (t *tracer) size() int64 {
-	info, err := os.Stat(t.output)
-	if err != nil {
+// kill ends a tracer whose measurement has failed.
+func (r *running) kill() error {
+	if r.attached != nil {
+		return r.attached.Close()
+	}
+	if r.cmd != nil {
+		return r.cmd.Process.Kill()
+	}
+	return nil
+}
+
+// cpu is the CPU time of a tracer so far. What its children took isn't in it.
+func (r *running) cpu() time.Duration {
+	if r.cmd == nil {
 		return 0
 	}
-	return info.Size()
+	return cpuOf(r.cmd.Process.Pid)
+}
+
+// cpuOf is the CPU time that a process has taken until now, with its other threads that still live.
+func cpuOf(pid int) (sum time.Duration) {
+	dir := fmt.Sprintf("/proc/%d/task/", pid)
+	tasks, _ := os.ReadDir(dir)
+	for _, task := range tasks {
+		text, _ := os.ReadFile(dir + task.Name() + "/schedstat")
+		running, _, _ := strings.Cut(string(text), " ")
+		ns, _ := strconv.ParseInt(running, 10, 64)
+		sum += time.Duration(ns)
+	}
+	return sum
 }
 
 // load runs a command and returns its wall time, its CPU time with its children's, and its output.
@@ -91,38 +218,4 @@ func load(argv ...string) (wall, cpu time.Duration, output string, err error) {
 		return 0, 0, "", fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, out.String())
 	}
 	return wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out.String(), nil
-}
-
-// without lists all probes but some, for bootscope record --without.
-func without(keep ...string) string {
-	var off []string
-	for _, name := range allProbes {
-		found := false
-		for _, k := range keep {
-			found = found || k == name
-		}
-		if !found {
-			off = append(off, name)
-		}
-	}
-	return strings.Join(off, ",")
-}
-
-const statsSysctl = "/proc/sys/kernel/bpf_stats_enabled"
-
-// switchStats returns a function that switches the kernel's BPF statistics, and one that leaves them as
-// they were.
-func switchStats() (set func(on bool) error, restore func(), err error) {
-	before, err := os.ReadFile(statsSysctl)
-	if err != nil {
-		return nil, nil, err
-	}
-	set = func(on bool) error {
-		value := "0"
-		if on {
-			value = "1"
-		}
-		return os.WriteFile(statsSysctl, []byte(value), 0)
-	}
-	return set, func() { _ = os.WriteFile(statsSysctl, before, 0) }, nil
 }
