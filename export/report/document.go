@@ -41,7 +41,7 @@ func traceOf(r *Report) traceJSON {
 	h := r.Header
 	t := traceJSON{
 		Duration: secs(r.Duration()), Start: secs(r.Start), End: secs(r.End),
-		Kernel: validUTF8(h.Kernel), Arch: validUTF8(h.Arch), Machine: named(h.Machine), CPUs: h.CPUs,
+		Kernel: validUTF8(h.Kernel), Arch: validUTF8(h.Arch), Machine: named(h.Machine), CPUs: h.CPUs, Offline: absencesOf(r),
 		BootID: validUTF8(h.BootID), Tool: validUTF8(h.Tool), Complete: r.Complete(),
 		Command: validAll(h.Command), Events: r.Events,
 		Lost: lostJSON{Total: r.Lost(), ByProbe: map[string]uint64{}},

@@ -23,11 +23,12 @@ func (t *text) recorded() {
 			count(n, "place"), size(uint64(max(bytes, 0))), first.Offset, printable(first.Cause)), 2)
 	}
 	what := fmt.Sprintf("%s of Linux %s %s, %s", seconds(t.r.Duration()), printable(h.Kernel), printable(h.Arch),
-		count(h.CPUs, "CPU"))
+		t.cpus())
 	if len(h.Command) > 0 {
 		what += ": " + shellQuote(h.Command)
 	}
 	t.line("%s", what)
+	t.absences()
 }
 
 // cost says what recording took.

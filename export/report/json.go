@@ -43,6 +43,7 @@ type traceJSON struct {
 	Arch       string        `json:"arch"`
 	Machine    *string       `json:"machine"`
 	CPUs       int           `json:"cpus"`
+	Offline    []absenceJSON `json:"cpus_offline"`
 	BootID     string        `json:"boot_id"`
 	Tool       string        `json:"tool"`
 	Complete   bool          `json:"complete"`
@@ -54,6 +55,12 @@ type traceJSON struct {
 	Problems   []problemJSON `json:"problems"`
 	Probes     []probeJSON   `json:"probes"`
 	Self       selfJSON      `json:"self"`
+}
+
+type absenceJSON struct {
+	CPU   int  `json:"cpu"`
+	Start secs `json:"start_s"`
+	End   secs `json:"end_s"`
 }
 
 type lostJSON struct {
