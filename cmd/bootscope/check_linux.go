@@ -28,10 +28,8 @@ Nothing is recorded. It needs the same rights as record.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
 			if fragment {
-				for _, option := range record.KernelFragment() {
-					fmt.Fprintf(out, "%s=y\n", option)
-				}
-				return nil
+				_, err := fmt.Fprintln(out, strings.Join(record.KernelFragment(), "\n"))
+				return err
 			}
 			options.SampleHz, options.BufferBytes = record.DefaultSampleHz, record.DefaultBufferBytes
 			options.Idle = true // every probe there is

@@ -51,14 +51,30 @@ func CheckKernel(options Options) (*Check, error) {
 	return c, nil
 }
 
-// KernelFragment lists the options that a kernel needs for every probe to work in its best way.
+// prerequisites are what the options of the ways depend on or follow from. A kernel's configuration drops without
+// a word what lacks its own.
+var prerequisites = []string{
+	"CONFIG_MODULES",        // of CONFIG_BPF_JIT, before 6.10
+	"CONFIG_UPROBE_EVENTS",  // CONFIG_BPF_EVENTS follows from it, or from CONFIG_KPROBE_EVENTS
+	"CONFIG_DYNAMIC_FTRACE", // CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS follows from it
+	"CONFIG_DEBUG_KERNEL",   // of CONFIG_DEBUG_INFO
+	"CONFIG_DEBUG_INFO",     // of CONFIG_DEBUG_INFO_BTF; from 5.18 on it follows from the next
+	"CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT",
+}
+
+// KernelFragment is what a kernel's configuration needs for every probe to work in its best way, line by line.
 func KernelFragment() []string {
-	options := slices.Clone(configBase)
+	options := append(slices.Clone(configBase), prerequisites...)
 	for _, p := range probes {
 		options = append(options, p.ways[0].config...)
 	}
 	slices.Sort(options)
-	return slices.Compact(options)
+	var lines []string
+	for _, option := range slices.Compact(options) {
+		lines = append(lines, option+"=y")
+	}
+	// It is on in many vendors' configurations, and keeps CONFIG_DEBUG_INFO_BTF off.
+	return append(lines, "# CONFIG_DEBUG_INFO_REDUCED is not set")
 }
 
 // kernelConfig is the running kernel's configuration: option to value. It is nil if no file has it.

@@ -12,7 +12,7 @@ import (
 
 // A kernel's configuration decides which options are named for a probe that isn't attached in its best way.
 func TestMissingOptions(t *testing.T) {
-	const vendor = "CONFIG_BPF_SYSCALL=y\nCONFIG_BPF_JIT=y\nCONFIG_PERF_EVENTS=y\nCONFIG_BPF_EVENTS=y\nCONFIG_FTRACE=y\n" +
+	const vendor = "CONFIG_BPF_SYSCALL=y\nCONFIG_BPF_JIT=y\nCONFIG_PERF_EVENTS=y\nCONFIG_BPF_EVENTS=y\nCONFIG_FTRACE=y\nCONFIG_CGROUPS=y\n" +
 		"# CONFIG_DEBUG_INFO_BTF is not set\nCONFIG_FUNCTION_TRACER=y\n"
 	p := probe{ways: []way{
 		{via: "fexit/f", config: configFexit},
@@ -38,15 +38,21 @@ func TestMissingOptions(t *testing.T) {
 }
 
 func TestKernelFragmentNamesEachOptionOnce(t *testing.T) {
-	options := KernelFragment()
-	for i, option := range options {
-		if !strings.HasPrefix(option, "CONFIG_") || i > 0 && options[i-1] >= option {
-			t.Errorf("option %d: %q after %q", i, option, options[max(i-1, 0)])
+	lines := KernelFragment()
+	seen := map[string]bool{}
+	for _, line := range lines {
+		option, on := strings.CutSuffix(line, "=y")
+		if !on {
+			option = strings.TrimSuffix(strings.TrimPrefix(line, "# "), " is not set")
 		}
+		if !strings.HasPrefix(option, "CONFIG_") || strings.ContainsAny(option, " =") || seen[option] {
+			t.Errorf("line %q; expected an option, once", line)
+		}
+		seen[option] = true
 	}
-	for _, option := range []string{"CONFIG_BPF_SYSCALL", "CONFIG_DEBUG_INFO_BTF", "CONFIG_MEMCG"} {
-		if !slices.Contains(options, option) {
-			t.Errorf("%s is missing from %v", option, options)
+	for _, option := range []string{"CONFIG_BPF_SYSCALL", "CONFIG_DEBUG_INFO_BTF", "CONFIG_MEMCG", "CONFIG_NET"} {
+		if !slices.Contains(lines, option+"=y") {
+			t.Errorf("%s is missing from %v", option, lines)
 		}
 	}
 }

@@ -3,6 +3,8 @@
 package record
 
 import (
+	"slices"
+
 	"github.com/bootscope/bootscope/tracer/event"
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
@@ -66,10 +68,12 @@ const plainNote = "no BTF: "
 
 // What the kernel must be built with. tracer/record/check.go looks these up in its configuration.
 var (
-	configBase   = []string{"CONFIG_BPF_SYSCALL", "CONFIG_BPF_JIT", "CONFIG_PERF_EVENTS", "CONFIG_BPF_EVENTS", "CONFIG_FTRACE"}
+	configBase   = []string{"CONFIG_BPF_SYSCALL", "CONFIG_BPF_JIT", "CONFIG_PERF_EVENTS", "CONFIG_BPF_EVENTS", "CONFIG_FTRACE", "CONFIG_CGROUPS"}
 	configBTF    = []string{"CONFIG_DEBUG_INFO_BTF"}
 	configFexit  = []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_FUNCTION_TRACER", "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"}
 	configKprobe = []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_KPROBES", "CONFIG_KPROBE_EVENTS"}
+	configCgroup = []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_CGROUPS"}
+	configSocket = append(slices.Clone(configFexit), "CONFIG_NET")
 )
 
 // probes is the table of everything that can be recorded (DESIGN: probes).
@@ -92,7 +96,7 @@ var probes = []probe{
 			}},
 	}},
 	{id: event.ProbeCgroup, ways: []way{
-		{via: "tp_btf", object: coreObject, config: []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_CGROUPS"}, status: tracefile.StatusOn, programs: []hook{
+		{via: "tp_btf", object: coreObject, config: configCgroup, status: tracefile.StatusOn, programs: []hook{
 			{program: "cgroup_made", attach: attachTracing},
 			{program: "cgroup_attach", attach: attachTracing},
 		}},
@@ -120,7 +124,7 @@ var probes = []probe{
 		plainSysExitWay(wantSync, "the file is known by its descriptor only"),
 	}},
 	{id: event.ProbeSocket, ways: []way{
-		{via: "fexit/__sys_connect", config: configFexit, object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "fexit/__sys_connect", config: configSocket, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "connect_fexit", attach: attachTracing},
 			{program: "bind_fexit", attach: attachTracing},
 			{program: "listen_fexit", attach: attachTracing},
