@@ -11,3 +11,6 @@ func bootCommands() []*cobra.Command {
 	}
 	return commands
 }
+
+// runAs has no other names here.
+func runAs([]string) (status int, mine bool) { return 0, false }

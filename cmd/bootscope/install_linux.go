@@ -49,7 +49,7 @@ are kept, and at most 64 MB. Installing again replaces the options and arms it.
 			}
 			install.Dir, install.Hold = boot.options.Dir, boot.options.Hold
 			install.Buffers = boot.options.Memory + options.BufferBytes
-			install.Options = handedOn(cmd.Flags(), "root", "binary", "dir", "every-boot")
+			install.Options = handedOn(cmd.Flags(), "root", "binary", "dir", "every-boot", "init")
 			if err := system.Install(install); err != nil {
 				return err
 			}
@@ -65,6 +65,7 @@ are kept, and at most 64 MB. Installing again replaces the options and arms it.
 	f.StringVar(&system.Root, "root", "/", "`DIR` of the root file system to install in")
 	f.StringVar(&install.Binary, "binary", "", "`FILE` to install instead of this program, such as one for the board's CPU")
 	f.BoolVar(&install.EveryBoot, "every-boot", false, "record every boot, not only the next")
+	f.BoolVar(&install.Init, "init", false, "also make /usr/bin/bootscope-init, for init= on the kernel's command line")
 	boot.add(f)
 	f.DurationVarP(&options.Duration, "duration", "d", record.DefaultBootMax, "stop after this long in any case")
 	f.BoolVar(&options.NoArgs, "no-args", false, "leave out the arguments of programs: they can hold secrets")

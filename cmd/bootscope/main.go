@@ -19,6 +19,9 @@ const (
 )
 
 func main() {
+	if status, mine := runAs(os.Args); mine {
+		os.Exit(status)
+	}
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -64,6 +64,8 @@ func (b *bootFlag) add(f *pflag.FlagSet) {
 	f.BoolVar(&b.on, "boot", false, "record a boot, as the unit that install makes does")
 	f.StringVar(&b.options.Once, "once", "", "`TOKEN` of an installation for one boot")
 	_ = f.MarkHidden("once") // install's own
+	f.BoolVar(&b.options.Early, "early", false, "started before systemd")
+	_ = f.MarkHidden("early") // bootscope-init's own
 	b.bootFlags.add(f)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -53,7 +54,11 @@ func warnIncomplete(w io.Writer, name string, source tracefile.Source) {
 		fmt.Fprintf(w, "bootscope: %s: offset %d: %s; skipped %d bytes\n", name, p.Offset, p.Cause, p.Length)
 	}
 	if source.Trailer() == nil {
-		fmt.Fprintf(w, "bootscope: %s is incomplete: the recording was cut off before its end\n", name)
+		synced := ""
+		if every := time.Duration(source.Header().Sync); every > 0 {
+			synced = fmt.Sprintf("; it was brought onto the disk every %v, which is what a power cut takes", every)
+		}
+		fmt.Fprintf(w, "bootscope: %s is incomplete: the recording was cut off before its end%s\n", name, synced)
 	}
 }
 

@@ -25,6 +25,7 @@ type boot struct {
 	install []string           // arguments of bootscope install; nil boots without it
 	prepare func(string) error // changes the root before it boots; may be nil
 	kernel  string             // more of the kernel's command line
+	initrd  []byte             // more of the initramfs: an archive that comes after the image's own
 	// cut ends the machine, as a power cut does, once its console shows this; "" waits for its own end.
 	cut string
 
@@ -92,14 +93,31 @@ var program = sync.OnceValues(func() (string, error) {
 	return name, nil
 })
 
+// initramfs is the image's own, with what this boot adds to it.
+func (b *boot) initramfs(img *image) (string, error) {
+	if b.initrd == nil {
+		return img.initrd, nil
+	}
+	own, err := os.ReadFile(img.initrd)
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(b.dir, "initrd")
+	return name, os.WriteFile(name, append(own, b.initrd...), 0o644)
+}
+
 func (b *boot) qemu(img *image, disk string) error {
+	initramfs, err := b.initramfs(img)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), bootLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-machine", "q35", "-cpu", "Nehalem",
 		// One thread for both CPUs: see scripts/vmtest.
 		"-accel", "tcg,thread=single", "-smp", "2", "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot",
 		"-serial", "file:"+b.console(),
-		"-drive", "if=virtio,format=raw,cache=unsafe,file="+disk, "-kernel", img.kernel, "-initrd", img.initrd,
+		"-drive", "if=virtio,format=raw,cache=unsafe,file="+disk, "-kernel", img.kernel, "-initrd", initramfs,
 		"-append", "root=/dev/vda ro console=ttyS0 panic=-1 oops=panic mitigations=off "+b.kernel)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -113,7 +131,7 @@ func (b *boot) qemu(img *image, disk string) error {
 	if cut {
 		cmd.Process.Kill()
 	}
-	err := <-ended
+	err = <-ended
 	b.took = time.Since(start)
 	switch {
 	case cut:

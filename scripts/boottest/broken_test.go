@@ -21,6 +21,8 @@ type breakage struct {
 	name    string
 	dropIn  string // changes the unit
 	fstab   string // more of it
+	remove  string // a file of the image that is missing
+	kernel  string // more of the kernel's command line
 	install []string
 	// log is what the log says about it, in one line.
 	log string
@@ -40,6 +42,9 @@ var breakages = []breakage{
 		log: `bootscope\[\d+\]: bootscope: nothing was saved: .*read-only file system`},
 	{name: "full-disk", fstab: "tmpfs /var/lib/bootscope tmpfs size=64k 0 0\n",
 		log: `bootscope\[\d+\]: bootscope: recording ended early: .*no space left on device`},
+	// The initramfs sees that this init can't be executed.
+	{name: "no-program", install: []string{"--init"}, remove: "usr/lib/bootscope/bootscope", kernel: " init=/usr/bin/bootscope-init",
+		log: `bootscope.service: Main process exited, code=exited, status=203/EXEC`},
 }
 
 // TestBroken breaks the recorder: the boot reaches its target, and the log says one clear line.
@@ -47,7 +52,7 @@ func TestBroken(t *testing.T) {
 	for _, broken := range breakages {
 		t.Run(broken.name, func(t *testing.T) {
 			t.Parallel() // a guest takes one CPU
-			b := &boot{name: "broken-" + broken.name, kernel: lean, prepare: broken.prepare,
+			b := &boot{name: "broken-" + broken.name, kernel: lean + broken.kernel, prepare: broken.prepare,
 				install: append([]string{"--hold=100s", "--quiet=3s", "--every-boot"}, broken.install...)}
 			b.run(t)
 			checkReached(t, b)
@@ -75,6 +80,9 @@ func (k breakage) prepare(root string) error {
 	err := os.MkdirAll(dir, 0o755)
 	if k.dropIn != "" {
 		err = errors.Join(err, os.WriteFile(filepath.Join(dir, "broken.conf"), []byte("[Service]\n"+k.dropIn), 0o644))
+	}
+	if k.remove != "" {
+		err = errors.Join(err, os.Remove(filepath.Join(root, k.remove)))
 	}
 	fstab, openErr := os.OpenFile(filepath.Join(root, "etc/fstab"), os.O_APPEND|os.O_WRONLY, 0)
 	if openErr != nil {

@@ -17,6 +17,7 @@ type trace struct {
 	trailer    *tracefile.Trailer
 	problems   []tracefile.Problem
 	execs      map[uint32][]uint64 // when each process called exec
+	programs   []executed          // that were executed, in order of time
 	units      map[string]*unit    // as systemd told at the end
 	live       map[string]*unit    // as it told at the first activation
 	manager    *event.Manager
@@ -31,6 +32,12 @@ type trace struct {
 	clocks     []event.Clock
 	events     int
 	last       uint64 // time of the last event
+}
+
+// executed is a program that a process became.
+type executed struct {
+	pid  uint32
+	path string
 }
 
 type unit struct {
@@ -66,6 +73,11 @@ func (tr *trace) add(e event.Event) {
 	case *event.Exec:
 		tr.execs[e.PID] = append(tr.execs[e.PID], e.Time)
 		tr.cgroupOf[e.PID] = e.Cgroup
+		path := tr.paths[e.Exe]
+		if path == "" { // the name as the caller wrote it
+			path = tail[0]
+		}
+		tr.programs = append(tr.programs, executed{e.PID, path})
 	case *event.Fork:
 		if e.ChildTID == e.ChildPID {
 			tr.cgroupOf[e.ChildPID] = e.Cgroup

@@ -27,19 +27,7 @@ func newToken() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-func (s System) arm() error {
-	link := s.path(wantsLink)
-	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
-		return fmt.Errorf("cannot enable %s: %w", UnitName, err)
-	}
-	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot enable %s: %w", UnitName, err)
-	}
-	if err := os.Symlink("../"+UnitName, link); err != nil {
-		return fmt.Errorf("cannot enable %s: %w", UnitName, err)
-	}
-	return nil
-}
+func (s System) arm() error { return s.link(wantsLink, "../"+UnitName) }
 
 // Armed tells whether the next boot will be recorded.
 func (s System) Armed() bool { return exists(s.path(wantsLink)) }

@@ -18,7 +18,7 @@ const (
 	optionsFile = "/etc/default/bootscope"
 	unitFile    = "/etc/systemd/system/" + UnitName
 	wantsLink   = "/etc/systemd/system/sysinit.target.wants/" + UnitName
-	runtimeDir  = "/run/bootscope"
+	initLink    = "/usr/bin/bootscope-init"
 )
 
 // A System is a root file system that bootscope is installed in: "/", or an image's.

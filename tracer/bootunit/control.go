@@ -7,23 +7,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// controlSocket is where a running recording answers. It is in a directory that only root can enter.
-const controlSocket = runtimeDir + "/control"
+// controlName is where a running recording answers. It is a name that is in no file system (unix(7),
+// abstract): a recording that began in an initramfs has it before anything is mounted, and keeps it when
+// the root changes. It ends with its owner, and only one can have it. Everybody can reach it, so both
+// sides look who the other is.
+const controlName = "@bootscope/boot"
 
 // What can be asked.
 const (
 	AskStatus = "status"
 	AskStop   = "stop"
+	AskJoin   = "join" // and a cgroup, and maybe a token: become a process of that unit
 )
 
 // A Status is what a running recording says of itself.
@@ -44,6 +46,7 @@ type Status struct {
 // A Request is a question to a running recording. Exactly one answer has to be given.
 type Request struct {
 	Ask    string
+	Of     string // what it is about, if Ask needs that
 	answer chan Status
 }
 
@@ -52,52 +55,36 @@ func (r Request) Answer(s Status) { r.answer <- s }
 
 // A Control listens for requests.
 type Control struct {
-	listener net.Listener
+	listener *net.UnixListener
 	Requests chan Request
 }
 
-// Listen begins to listen. arrived is called after each request was put into the channel.
-func Listen(arrived func()) (*Control, error) { return listen(controlSocket, arrived) }
+// ErrRecording says that a boot is being recorded already.
+var ErrRecording = errors.New("a recording runs already: bootscope stop ends it")
 
-func listen(socket string, arrived func()) (*Control, error) {
-	if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil {
-		return nil, err
+// Listen begins to listen. Who asks waits until Serve.
+func Listen() (*Control, error) { return listen(controlName) }
+
+func listen(name string) (*Control, error) {
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
+	if errors.Is(err, unix.EADDRINUSE) {
+		return nil, ErrRecording
 	}
-	if answers(socket) {
-		return nil, errors.New("a recording runs already: bootscope stop ends it")
-	}
-	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, err
 	}
-	c := &Control{listener: listener, Requests: make(chan Request, 4)}
-	go c.accept(arrived)
-	return c, nil
+	return &Control{listener: listener, Requests: make(chan Request, 4)}, nil
 }
 
-// answers tells whether somebody listens at a socket. At most boots there is none, and no refused client is
-// to be seen in the recording.
-func answers(socket string) bool {
-	if !exists(socket) {
-		return false
-	}
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		return false
-	}
-	conn.Close()
-	return true
-}
+// Serve begins to take requests. arrived is called after each was put into the channel.
+func (c *Control) Serve(arrived func()) { go c.accept(arrived) }
 
-// Close ends listening and removes the socket.
+// Close ends listening.
 func (c *Control) Close() error { return c.listener.Close() }
 
 func (c *Control) accept(arrived func()) {
 	for {
-		conn, err := c.listener.Accept()
+		conn, err := c.listener.AcceptUnix()
 		if err != nil {
 			return
 		}
@@ -105,16 +92,47 @@ func (c *Control) accept(arrived func()) {
 	}
 }
 
-func (c *Control) serve(conn net.Conn, arrived func()) {
+// serve answers one request.
+func (c *Control) serve(conn *net.UnixConn, arrived func()) {
 	defer conn.Close()
-	line, err := bufio.NewReaderSize(conn, 64).ReadString('\n')
+	_ = conn.SetReadDeadline(time.Now().Add(askPatience))
+	line, err := bufio.NewReaderSize(conn, 512).ReadString('\n')
 	if err != nil {
 		return
 	}
-	r := Request{Ask: strings.TrimSpace(line), answer: make(chan Status, 1)}
+	if _, err := trusted(conn); err != nil {
+		_ = json.NewEncoder(conn).Encode(Status{Error: err.Error()})
+		return
+	}
+	what, of, _ := strings.Cut(strings.TrimSpace(line), " ")
+	r := Request{Ask: what, Of: of, answer: make(chan Status, 1)}
 	c.Requests <- r
 	arrived()
 	_ = json.NewEncoder(conn).Encode(<-r.answer) // who asked may be gone
+}
+
+// askPatience is how long a question may take to arrive once somebody has connected.
+const askPatience = 10 * time.Second
+
+// trusted tells who is on the other side: root, or the user that this runs as.
+func trusted(conn *net.UnixConn) (pid int, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var peer *unix.Ucred
+	if ctlErr := raw.Control(func(fd uintptr) {
+		peer, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); ctlErr != nil {
+		return 0, ctlErr
+	}
+	if err != nil {
+		return 0, fmt.Errorf("who asks is not known: %w", err)
+	}
+	if peer.Uid != 0 && int(peer.Uid) != os.Geteuid() {
+		return 0, errors.New("only root may ask the recording (sudo)")
+	}
+	return int(peer.Pid), nil
 }
 
 // ErrNotRecording says that no recording of a boot runs.
@@ -122,18 +140,30 @@ var ErrNotRecording = errors.New("nothing is being recorded")
 
 // Ask asks the running recording. The answer to a stop comes when all is saved.
 func Ask(what string, patience time.Duration) (*Status, error) {
-	return ask(controlSocket, what, patience)
+	s, _, err := ask(controlName, what, patience)
+	return s, err
 }
 
-func ask(socket, what string, patience time.Duration) (*Status, error) {
-	conn, err := net.Dial("unix", socket)
+// Join asks the running recording to become a process of the unit that has this cgroup, armed for one boot
+// if once isn't empty, and returns its process.
+func Join(cgroup, once string, patience time.Duration) (pid int, err error) {
+	_, pid, err = ask(controlName, strings.TrimSpace(strings.Join([]string{AskJoin, cgroup, once}, " ")), patience)
+	return pid, err
+}
+
+func ask(name, what string, patience time.Duration) (*Status, int, error) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: name, Net: "unix"})
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ECONNREFUSED):
-		return nil, ErrNotRecording
+	case errors.Is(err, unix.ECONNREFUSED):
+		return nil, 0, ErrNotRecording
 	case err != nil:
-		return nil, fmt.Errorf("cannot ask the recording: %w", err)
+		return nil, 0, fmt.Errorf("cannot ask the recording: %w", err)
 	}
 	defer conn.Close()
+	peer, err := trusted(conn)
+	if err != nil { // somebody else took the name
+		return nil, 0, fmt.Errorf("cannot ask the recording: %w", err)
+	}
 	_ = conn.SetDeadline(time.Now().Add(patience))
 	var s Status
 	if _, err = fmt.Fprintln(conn, what); err == nil {
@@ -141,11 +171,11 @@ func ask(socket, what string, patience time.Duration) (*Status, error) {
 	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, fmt.Errorf("the recording did not answer in %v: systemctl kill %s ends it", patience, UnitName)
+		return nil, peer, fmt.Errorf("the recording did not answer in %v: kill %d ends it", patience, peer)
 	case err != nil:
-		return nil, fmt.Errorf("the recording ended before it answered: %w", err)
+		return nil, peer, fmt.Errorf("the recording ended before it answered: %w", err)
 	case s.Error != "":
-		return &s, errors.New(s.Error)
+		return &s, peer, errors.New(s.Error)
 	}
-	return &s, nil
+	return &s, peer, nil
 }

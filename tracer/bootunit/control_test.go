@@ -4,57 +4,69 @@ package bootunit
 
 import (
 	"errors"
-	"path/filepath"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 )
 
+// testName is a name that no other test program has.
+func testName(t *testing.T) string { return fmt.Sprintf("@bootscope-%s-%d", t.Name(), os.Getpid()) }
+
 func TestControl(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "run", "control")
-	if _, err := ask(socket, AskStatus, time.Second); !errors.Is(err, ErrNotRecording) {
+	name := testName(t)
+	if _, _, err := ask(name, AskStatus, time.Second); !errors.Is(err, ErrNotRecording) {
 		t.Errorf("nobody listens: %v", err)
 	}
 	arrived := make(chan bool, 8)
-	c, err := listen(socket, func() { arrived <- true })
+	c, err := listen(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := listen(socket, func() {}); err == nil || !strings.Contains(err.Error(), "runs already") {
+	c.Serve(func() { arrived <- true })
+	if _, err := listen(name); !errors.Is(err, ErrRecording) {
 		t.Errorf("a second one: %v", err)
 	}
 	go func() {
 		for range arrived {
-			r := <-c.Requests
-			if r.Ask == AskStop {
+			switch r := <-c.Requests; r.Ask {
+			case AskStop:
 				r.Answer(Status{Error: "the disk is full"})
-			} else {
+			case AskJoin:
+				r.Answer(Status{File: r.Of})
+			default:
 				r.Answer(Status{Bytes: 42, WaitsFor: "quiet"})
 			}
 		}
 	}()
-	if s, err := ask(socket, AskStatus, 5*time.Second); err != nil || s.Bytes != 42 || s.WaitsFor != "quiet" {
+	if s, _, err := ask(name, AskStatus, 5*time.Second); err != nil || s.Bytes != 42 || s.WaitsFor != "quiet" {
 		t.Errorf("status: %+v, %v", s, err)
 	}
-	if _, err := ask(socket, AskStop, 5*time.Second); err == nil || err.Error() != "the disk is full" {
+	if _, _, err := ask(name, AskStop, 5*time.Second); err == nil || err.Error() != "the disk is full" {
 		t.Errorf("stop: %v", err)
+	}
+	const want = "/system.slice/x.service"
+	if s, pid, err := ask(name, AskJoin+" "+want, 5*time.Second); err != nil || pid != os.Getpid() || s.File != want {
+		t.Errorf("join: %+v, process %d, %v", s, pid, err)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(socket, AskStatus, time.Second); !errors.Is(err, ErrNotRecording) {
+	if _, _, err := ask(name, AskStatus, time.Second); !errors.Is(err, ErrNotRecording) {
 		t.Errorf("after the end: %v", err)
 	}
 }
 
 func TestControlThatHangs(t *testing.T) {
-	socket := filepath.Join(t.TempDir(), "control")
-	c, err := listen(socket, func() {})
+	name := testName(t)
+	c, err := listen(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := ask(socket, AskStatus, 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not answer") {
+	c.Serve(func() {})
+	if _, _, err := ask(name, AskStatus, 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "did not answer") {
 		t.Errorf("got %v", err)
 	}
 }

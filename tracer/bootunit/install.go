@@ -20,6 +20,7 @@ type Install struct {
 	Binary    string        // the program to copy
 	Dir       string        // where recordings go
 	EveryBoot bool          // stay armed; otherwise only the next boot is recorded
+	Init      bool          // a link for init= on the kernel's command line too
 	Options   []string      // of record --boot, besides these
 	Buffers   int           // bytes that the recorder's rings and waiting data may take
 	Hold      time.Duration // how long systemd waits at most for all to be attached
@@ -53,10 +54,30 @@ func (s System) Install(i Install) error {
 	if err != nil {
 		return fmt.Errorf("cannot install in %s: %w", s.path("/"), err)
 	}
+	if i.Init {
+		if err := s.link(initLink, "../lib/bootscope/bootscope"); err != nil {
+			return err
+		}
+	}
 	if err := s.arm(); err != nil {
 		return err
 	}
 	return s.reload()
+}
+
+// link makes a symbolic link, or replaces it.
+func (s System) link(name, to string) error {
+	link := s.path(name)
+	if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+		return fmt.Errorf("cannot make %s: %w", link, err)
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot replace %s: %w", link, err)
+	}
+	if err := os.Symlink(to, link); err != nil {
+		return fmt.Errorf("cannot make %s: %w", link, err)
+	}
+	return nil
 }
 
 // write makes a file, or replaces it whole.
@@ -93,7 +114,7 @@ func (s System) Uninstall(keepRecordings bool) ([]string, error) {
 			errs = append(errs, err)
 		}
 	}
-	for _, name := range []string{wantsLink, unitFile, optionsFile, binaryFile} {
+	for _, name := range []string{wantsLink, initLink, unitFile, optionsFile, binaryFile} {
 		remove(name)
 	}
 	if !keepRecordings {

@@ -41,7 +41,7 @@ func tree(t *testing.T, root string) []string {
 func imageRoot(t *testing.T) (System, string) {
 	t.Helper()
 	root, program := t.TempDir(), filepath.Join(t.TempDir(), "program")
-	for _, dir := range []string{"etc/systemd/system", "etc/default", "var/lib", "usr/lib"} {
+	for _, dir := range []string{"etc/systemd/system", "etc/default", "var/lib", "usr/bin", "usr/lib"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func imageRoot(t *testing.T) (System, string) {
 func TestInstallAndUninstall(t *testing.T) {
 	s, program := imageRoot(t)
 	before := tree(t, s.Root)
-	install := Install{Binary: program, Dir: "/var/lib/boot scope", Options: []string{"--until=x"}, Buffers: 8 << 20}
+	install := Install{Binary: program, Dir: "/var/lib/boot scope", Init: true, Options: []string{"--until=x"}, Buffers: 8 << 20}
 	for range 2 { // the second time replaces
 		if err := s.Install(install); err != nil {
 			t.Fatal(err)
@@ -68,6 +68,7 @@ func TestInstallAndUninstall(t *testing.T) {
 		"/etc/default/bootscope -rw-r--r--",
 		"/etc/systemd/system/bootscope.service -rw-r--r--",
 		"/etc/systemd/system/sysinit.target.wants/bootscope.service -> ../bootscope.service",
+		"/usr/bin/bootscope-init -> ../lib/bootscope/bootscope",
 		"/usr/lib/bootscope/bootscope -rwxr-xr-x",
 		"/var/lib/boot scope",
 	} {
@@ -75,8 +76,8 @@ func TestInstallAndUninstall(t *testing.T) {
 			t.Errorf("%q is not there", want)
 		}
 	}
-	if got := len(after) - len(before); got != 7 { // with two directories
-		t.Errorf("%d new names instead of 7:\n%s", got, strings.Join(after, "\n"))
+	if got := len(after) - len(before); got != 8 { // with two directories
+		t.Errorf("%d new names instead of 8:\n%s", got, strings.Join(after, "\n"))
 	}
 	if !s.Installed() || !s.Armed() || s.RecordingsDir() != "/var/lib/boot scope" {
 		t.Errorf("installed %v, armed %v, recordings in %q", s.Installed(), s.Armed(), s.RecordingsDir())

@@ -19,7 +19,8 @@ var unitDirs = []string{
 // missingMount returns the directory, dir itself or one that it is in, that systemd is to mount
 // something on and hasn't yet. What is written below it now would be hidden later.
 func missingMount(dir string) string {
-	mounted := mountPoints(readFile("/proc/self/mountinfo"))
+	// What the system has mounted: this process may have a mount namespace from before.
+	mounted := mountPoints(readFile("/proc/1/mountinfo"))
 	for at := filepath.Clean(dir); at != "/"; at = filepath.Dir(at) {
 		if mounted[at] {
 			return "" // what is above is mounted too

@@ -38,6 +38,9 @@ func escapeUnit(path string) string {
 	return strings.NewReplacer(`\`, `\\`, ` `, `\x20`, `%`, `%%`, `"`, `\"`, `'`, `\'`).Replace(path)
 }
 
+// optionsVariable holds the options in their file.
+const optionsVariable = "BOOTSCOPE_OPTIONS"
+
 // optionsText is the environment file that gives the recorder its options. systemd takes it apart twice:
 // first the file's quotes, then, for $BOOTSCOPE_OPTIONS, each word's.
 func optionsText(options []string) string {
@@ -47,7 +50,7 @@ func optionsText(options []string) string {
 		words[i] = quoteWord(o)
 	}
 	return "# Options of the boot's recording: bootscope record --help tells them.\n" +
-		`BOOTSCOPE_OPTIONS="` + inFile.Replace(strings.Join(words, " ")) + "\"\n"
+		optionsVariable + `="` + inFile.Replace(strings.Join(words, " ")) + "\"\n"
 }
 
 func quoteWord(word string) string {

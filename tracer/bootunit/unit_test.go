@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,4 +98,29 @@ func splitWords(s string) (words []string) {
 		words = append(words, string(word))
 	}
 	return words
+}
+
+// TestParseOptions reads what install writes, and what people make of it.
+func TestParseOptions(t *testing.T) {
+	written := []string{"--dir", "/var/lib/bootscope", `--milestone=r=journal:a.service:on "it's" \d+ $x %n ` + "`b`", ""}
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"written by install", optionsText(written), written},
+		{"by hand", "# no quotes\nBOOTSCOPE_OPTIONS=--sync 2s  --dir '/data/boot scope'\n", []string{"--sync", "2s", "--dir", "/data/boot scope"}},
+		{"none", "OTHER=1\n", nil},
+		{"the last counts", "BOOTSCOPE_OPTIONS=--a\nBOOTSCOPE_OPTIONS=\"--b\"\n", []string{"--b"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := parseOptions(test.text)
+			if err != nil || !slices.Equal(got, test.want) {
+				t.Errorf("got %q (%v), want %q", got, err, test.want)
+			}
+		})
+	}
+	if _, err := parseOptions("BOOTSCOPE_OPTIONS=\"--a\n"); err == nil {
+		t.Error("a quote that is not closed is no mistake")
+	}
 }

@@ -24,6 +24,7 @@ type BootOptions struct {
 	Quiet     time.Duration
 	NoJournal bool
 	Sync      time.Duration // bring the file onto the disk this often; 0 leaves that to the kernel
+	Early     bool          // started before systemd, perhaps in an initramfs
 }
 
 // Defaults of the boot's options.
@@ -46,27 +47,49 @@ func RecordBoot(options Options, boot BootOptions) error {
 	if err := checkPrivileges(); err != nil {
 		return err
 	}
-	if err := bootunit.Unlock(boot.Dir); err != nil {
-		options.Notice("%v", err)
+	control, err := bootunit.Listen()
+	if errors.Is(err, bootunit.ErrRecording) {
+		return handOver(boot.Once)
 	}
-	if boot.Once != "" {
-		go disarm(options.Notice) // before anything is attached, if the root is writable by then
+	if err != nil {
+		options.Notice("bootscope status will not see this recording: %v", err)
+	} else {
+		defer control.Close()
+	}
+	if !boot.Early {
+		openUp(options, boot)
 	}
 	r, err := attach(options)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	if boot.Sync > 0 {
+	if r.syncGap = boot.Sync; boot.Sync > 0 {
 		r.flushGap = min(r.flushGap, boot.Sync) // what waits in the writer would be lost all the same
 	}
 	notifyReady()
 	stepBack()
-	b, err := newBootRecording(r, boot)
+	b, err := newBootRecording(r, boot, control)
 	if err != nil {
 		return err
 	}
 	defer b.close()
+	return b.record(options)
+}
+
+// openUp makes the unit's view of the disk writable, as far as the disk is, and disarms.
+func openUp(options Options, boot BootOptions) {
+	if err := bootunit.Unlock(boot.Dir); err != nil {
+		options.Notice("%v", err)
+	}
+	if boot.Once != "" {
+		go disarm(options.Notice) // before anything is attached, if the root is writable by then
+	}
+}
+
+// record records and saves.
+func (b *bootRecording) record(options Options) error {
+	r := b.recorder
 	reason, err := r.run(b.output, nil, b.stop)
 	r.detach()
 	path, saveErr := b.save()
@@ -95,15 +118,19 @@ type bootRecording struct {
 	quiet   *quiet             // nil if it stops at a milestone
 	kernel  *system.KernelLog  // nil if it can't be read
 	asked   []bootunit.Request // stops that are answered when all is saved
+
+	root         *systemRoot // nil if the recorder is in it
+	cgroupsFound bool        // after an early start
+	disarming    bool
 }
 
-func newBootRecording(r *recorder, boot BootOptions) (*bootRecording, error) {
+func newBootRecording(r *recorder, boot BootOptions, control *bootunit.Control) (*bootRecording, error) {
 	watch, err := newMilestoneWatch(r, r.options.Milestones, r.options.Until)
 	if err != nil {
 		return nil, err
 	}
 	store := &bootunit.Store{Dir: boot.Dir, BootID: system.BootID(), Once: boot.Once}
-	b := &bootRecording{milestoneWatch: watch, options: boot,
+	b := &bootRecording{milestoneWatch: watch, options: boot, control: control,
 		output: &bootOutput{store: store, limit: boot.Memory, syncEvery: boot.Sync}}
 	if r.options.Until == "" { // then it stops when the machine is quiet
 		b.quiet = newQuiet(boot.Quiet, r.start)
@@ -112,8 +139,13 @@ func newBootRecording(r *recorder, boot BootOptions) (*bootRecording, error) {
 	if b.kernel, err = system.OpenKernelLog(); err != nil {
 		r.options.Notice("%v", err)
 	}
-	if b.control, err = bootunit.Listen(r.wake); err != nil {
-		r.options.Notice("bootscope status will not see this recording: %v", err)
+	if b.control != nil {
+		b.control.Serve(r.wake)
+	}
+	if boot.Early {
+		if err := b.startEarly(); err != nil {
+			return nil, err
+		}
 	}
 	b.followUnits()
 	b.stop = newStopper(r, r.options)
@@ -124,9 +156,6 @@ func newBootRecording(r *recorder, boot BootOptions) (*bootRecording, error) {
 func (b *bootRecording) close() {
 	b.milestoneWatch.close()
 	b.stop.close()
-	if b.control != nil {
-		b.control.Close()
-	}
 	if b.kernel != nil {
 		b.kernel.Close()
 	}
@@ -141,14 +170,25 @@ func (b *bootRecording) round() (string, error) {
 	if err != nil || reason != "" {
 		return reason, err
 	}
-	if err := b.output.open(b.recorder.options.Notice); err != nil {
-		return "", err // it was recorded before, or the disk is full
+	settled := b.settle(false)
+	if err := b.findCgroups(); err != nil {
+		return "", err
+	}
+	if settled {
+		if err := b.output.open(b.recorder.options.Notice); err != nil {
+			return "", err // it was recorded before, or the disk is full
+		}
 	}
 	if b.output.full() {
-		return fmt.Sprintf("%s was not writable until %d MiB waited in memory (%v)", b.options.Dir, b.options.Memory>>20, b.output.why), nil
+		reason := fmt.Sprintf("%s was not writable until %.1f MB waited in memory (%v)", b.options.Dir, float64(b.options.Memory)/1e6, b.output.why)
+		b.recorder.options.Notice("the recording ends here: %s", reason)
+		return reason, nil
 	}
 	if b.answerAll(); len(b.asked) > 0 {
 		return "bootscope stop", nil
+	}
+	if !settled {
+		return "", nil // it can't be over
 	}
 	return b.over()
 }
@@ -192,6 +232,8 @@ func (b *bootRecording) over() (string, error) {
 
 // save brings the recording to its place, waiting for the disk if need be, and answers who asked for it.
 func (b *bootRecording) save() (string, error) {
+	b.settle(true) // also if recording failed
+	b.disarmOnce()
 	path, err := b.output.save(b.stop, b.answerAll, b.recorder.options.Notice)
 	for _, r := range b.asked {
 		s := b.status()

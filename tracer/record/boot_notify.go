@@ -6,29 +6,29 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-// notifyReady tells systemd, if it started this process and waits for it, to go on (sd_notify(3)).
-// Later calls do nothing.
-var notifyReady = sync.OnceFunc(func() {
+// notifyReady tells systemd, if it started this process and waits for it, to go on. Later calls do
+// nothing.
+var notifyReady = sync.OnceFunc(func() { notify("READY=1") })
+
+// notify sends a message to who started this process, if it takes any (sd_notify(3)).
+func notify(message string) {
 	socket := os.Getenv("NOTIFY_SOCKET")
 	if socket == "" {
 		return
 	}
-	if strings.HasPrefix(socket, "@") {
-		socket = "\x00" + socket[1:]
-	}
+	// A name that begins with @ is in no file system, for package net as for systemd.
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
 	if err != nil {
 		return // systemd will give up waiting
 	}
 	defer conn.Close()
-	_, _ = conn.Write([]byte("READY=1"))
-})
+	_, _ = conn.Write([]byte(message))
+}
 
 // niceness of the recorder once it has attached: a third of the weight of others. What it drains has room
 // to wait, but with 10 it came to its first round half a minute late in a busy boot.

@@ -20,9 +20,12 @@ func (b *bootRecording) answerAll() {
 	for {
 		select {
 		case r := <-b.control.Requests:
-			if r.Ask == bootunit.AskStop {
+			switch r.Ask {
+			case bootunit.AskStop:
 				b.asked = append(b.asked, r)
-			} else {
+			case bootunit.AskJoin:
+				r.Answer(b.join(r.Of))
+			default:
 				r.Answer(b.status())
 			}
 		default:
@@ -53,7 +56,7 @@ func (b *bootRecording) status() bootunit.Status {
 	}
 	var usage unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {
-		s.CPU, s.MaxRSS = float64(usage.Utime.Nano()+usage.Stime.Nano())/1e9, usage.Maxrss<<10
+		s.CPU, s.MaxRSS = float64(usage.Utime.Nano()+usage.Stime.Nano())/1e9, int64(usage.Maxrss)<<10
 	}
 	return s
 }

@@ -42,6 +42,7 @@ type recorder struct {
 	interval time.Duration
 	writer   *tracefile.Writer
 	flushGap time.Duration
+	syncGap  time.Duration // how often the output is brought onto the disk; 0: nobody sees to it
 	flushAt  time.Time
 	memoryAt time.Time      // when the memory controller is asked again
 	record   ringbuf.Record // reused
@@ -164,7 +165,7 @@ func (r *recorder) close() {
 func (r *recorder) header(commandPID int) (*tracefile.Header, error) {
 	h := &tracefile.Header{
 		Tool: r.options.Tool, Start: r.start, RecorderPID: uint32(os.Getpid()),
-		Command: r.options.Command, CommandPID: uint32(commandPID), SampleHz: r.options.SampleHz, Probes: r.statuses,
+		Command: r.options.Command, CommandPID: uint32(commandPID), SampleHz: r.options.SampleHz, Sync: uint64(r.syncGap), Probes: r.statuses,
 	}
 	if r.options.NoArgs && len(h.Command) > 1 {
 		h.Command = h.Command[:1]

@@ -37,15 +37,18 @@ type Header struct {
 	TickHz int `json:"tick_hz"`
 	// Start is when every probe was attached, in nanoseconds from boot (CLOCK_BOOTTIME). What came
 	// before it was not recorded.
-	Start       uint64        `json:"start_ns"`
-	RecorderPID uint32        `json:"recorder_pid"`
-	Command     []string      `json:"command,omitempty"`     // that record ran, if it did
-	CommandPID  uint32        `json:"command_pid,omitempty"` // 0 if none
-	SampleHz    int           `json:"sample_hz,omitempty"`
-	Probes      []ProbeStatus `json:"probes"`
-	CPUFreq     []FreqPolicy  `json:"cpufreq,omitempty"`
-	Sensors     []Sensor      `json:"sensors,omitempty"`
-	Specs       []event.Spec  `json:"specs"`
+	Start       uint64   `json:"start_ns"`
+	RecorderPID uint32   `json:"recorder_pid"`
+	Command     []string `json:"command,omitempty"`     // that record ran, if it did
+	CommandPID  uint32   `json:"command_pid,omitempty"` // 0 if none
+	SampleHz    int      `json:"sample_hz,omitempty"`
+	// Sync is how often the file was brought onto the disk while it was written, in nanoseconds; 0 if that
+	// was left to the kernel. What was written since is what a power cut takes.
+	Sync    uint64        `json:"sync_ns,omitempty"`
+	Probes  []ProbeStatus `json:"probes"`
+	CPUFreq []FreqPolicy  `json:"cpufreq,omitempty"`
+	Sensors []Sensor      `json:"sensors,omitempty"`
+	Specs   []event.Spec  `json:"specs"`
 }
 
 // ProbeStatus tells what became of a probe.
