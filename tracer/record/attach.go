@@ -3,6 +3,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -83,8 +84,13 @@ func attachProbe(l *loader, p probe) ([]*attached, tracefile.ProbeStatus) {
 	return nil, tracefile.ProbeStatus{Name: p.id.String(), Status: tracefile.StatusOff, Reason: strings.Join(failures, "; ")}
 }
 
+var errRingLock = errors.New("PREEMPT_RT before Linux 6.12 or 6.1.115: the ring buffer's lock sleeps, and to wait for it here could crash the kernel")
+
 // attachWay attaches all programs of a way, or none.
 func attachWay(l *loader, p probe, w way) ([]*attached, error) {
+	if !l.kernel.rtRingOK && !w.anyLock {
+		return nil, errRingLock
+	}
 	if w.needs != nil {
 		if err := w.needs.check(); err != nil {
 			return nil, err

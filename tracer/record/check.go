@@ -140,7 +140,8 @@ func hints(kernel kernelFeatures, config kernelConfig) []string {
 		found = append(found, kernel.noTypes.Error())
 	}
 	if !kernel.rtRingOK {
-		found = append(found, "PREEMPT_RT before 6.12: the ring buffer's lock may sleep, so the recorder polls five times a second")
+		found = append(found, "the ring buffer's lock sleeps, as PREEMPT_RT has it before Linux 6.12 or 6.1.115 (commit 8b62645b09f8): "+
+			"what would wait for it where the kernel can't sleep is off, and the recorder polls five times a second")
 	}
 	if _, err := tracefsDir(); err != nil {
 		found = append(found, err.Error())

@@ -5,6 +5,7 @@ package record
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/cilium/ebpf/btf"
 	"golang.org/x/sys/unix"
@@ -19,15 +20,16 @@ type kernelFeatures struct {
 	taskPtRegs  bool       // the helper bpf_task_pt_regs (5.15)
 	loop        bool       // the helper bpf_loop (5.17)
 	switchState int        // index of prev_state among sched_switch's arguments (5.18), or 0
-	realtime    bool       // PREEMPT_RT
-	rtRingOK    bool       // the ring buffer's lock may be taken where a PREEMPT_RT kernel can't sleep (6.12)
+	rtRingOK    bool       // the ring buffer may be used where the kernel can't sleep: see ringLockSleeps
 }
 
 func readKernel(ignoreBTF bool) kernelFeatures {
-	k := kernelFeatures{release: unameRelease()}
-	_, err := os.Stat("/sys/kernel/realtime")
-	k.realtime = err == nil
-	k.rtRingOK = !k.realtime || atLeast(k.release, 6, 12)
+	var uname unix.Utsname
+	_ = unix.Uname(&uname) // fails for bad addresses only
+	k := kernelFeatures{release: unix.ByteSliceToString(uname.Release[:])}
+	_, err := os.Stat("/sys/kernel/realtime") // newer ones have no such file, and need not be asked
+	realtime := err == nil
+	k.rtRingOK = !realtime || ringLockFixed(k.release, unix.ByteSliceToString(uname.Version[:]))
 	if ignoreBTF {
 		k.noTypes = fmt.Errorf("BTF is not used, as asked for by --no-btf")
 		return k
@@ -42,6 +44,7 @@ func readKernel(ignoreBTF bool) kernelFeatures {
 	k.taskPtRegs = hasHelper(types, "BPF_FUNC_task_pt_regs")
 	k.loop = hasHelper(types, "BPF_FUNC_loop")
 	k.switchState = switchStateIndex(types)
+	k.rtRingOK = !realtime || !ringLockSleeps(types)
 	return k
 }
 
@@ -79,19 +82,30 @@ func switchStateIndex(types *btf.Spec) int {
 	return 3
 }
 
-func unameRelease() string {
-	var u unix.Utsname
-	if unix.Uname(&u) != nil {
-		return ""
+// ringLockSleeps tells whether the ring buffer's lock is one that sleeps on PREEMPT_RT. A program that waits for it in
+// an interrupt crashes the kernel, and one on a tracepoint makes it complain. 8b62645b09f8 made it another kind, in
+// 6.12 and in stable releases.
+func ringLockSleeps(types *btf.Spec) bool {
+	var ring *btf.Struct
+	if types.TypeByName("bpf_ringbuf", &ring) != nil {
+		return true
 	}
-	return unix.ByteSliceToString(u.Release[:])
+	for _, m := range ring.Members {
+		if m.Name == "spinlock" {
+			return m.Type.TypeName() == "spinlock_t"
+		}
+	}
+	return true
 }
 
-// atLeast compares the first two numbers of a kernel release.
-func atLeast(release string, major, minor int) bool {
-	var a, b int
-	if _, err := fmt.Sscanf(release, "%d.%d", &a, &b); err != nil {
+// ringLockFixed tells the same where there are no types, of the releases whose logs of changes have it.
+func ringLockFixed(release, version string) bool {
+	if _, debian, ok := strings.Cut(version, "Debian "); ok {
+		release = debian // in its releases the third number is another
+	}
+	var major, minor, patch int
+	if n, _ := fmt.Sscanf(release, "%d.%d.%d", &major, &minor, &patch); n < 2 {
 		return false
 	}
-	return a > major || a == major && b >= minor
+	return major > 6 || major == 6 && (minor >= 12 || minor == 1 && patch >= 115)
 }

@@ -97,24 +97,37 @@ func appendHex(n uint64) []byte {
 	return b
 }
 
-func TestAtLeast(t *testing.T) {
+func TestRingLockFixed(t *testing.T) {
 	for _, tt := range []struct {
-		release      string
-		major, minor int
-		want         bool
+		release, version string
+		want             bool
 	}{
-		{"6.12.0", 6, 12, true},
-		{"6.12", 6, 12, true},
-		{"6.11.9-rt5", 6, 12, false},
-		{"6.18.44-fc-v857", 6, 12, true},
-		{"7.0.0-rc1", 6, 12, true},
-		{"5.10.0-28-amd64", 6, 12, false},
-		{"5.100.1", 6, 12, false},
-		{"strange", 6, 12, false},
-		{"", 6, 12, false},
+		{"6.12.0", "#1 SMP PREEMPT_RT", true},
+		{"6.12", "", true},
+		{"6.11.9-rt5", "", false},
+		{"6.1.114-rt40", "", false},
+		{"6.1.115-rt43-yocto", "", true},
+		{"6.1.0-50-rt-amd64", "#1 SMP PREEMPT_RT Debian 6.1.192-3 (2026-11-20)", true},
+		{"6.1.0-9-rt-amd64", "#1 SMP PREEMPT_RT Debian 6.1.27-1 (2023-05-08)", false},
+		{"5.10.0-32-rt-amd64", "#1 SMP PREEMPT_RT Debian 5.10.223-1 (2024-08-10)", false},
+		{"7.0.0-rc1", "", true},
+		{"5.100.1", "", false},
+		{"strange", "", false},
+		{"", "", false},
 	} {
-		if got := atLeast(tt.release, tt.major, tt.minor); got != tt.want {
-			t.Errorf("%q is at least %d.%d: %v, want %v", tt.release, tt.major, tt.minor, got, tt.want)
+		if got := ringLockFixed(tt.release, tt.version); got != tt.want {
+			t.Errorf("%q, %q: %v, want %v", tt.release, tt.version, got, tt.want)
+		}
+	}
+}
+
+func TestRingLockSleeps(t *testing.T) {
+	for lock, want := range map[string]bool{"spinlock_t": true, "raw_spinlock_t": false, "rqspinlock_t": false} {
+		ring := &btf.Struct{Name: "bpf_ringbuf", Size: 4, Members: []btf.Member{
+			{Name: "spinlock", Type: &btf.Typedef{Name: lock, Type: &btf.Int{Name: "int", Size: 4}}},
+		}}
+		if got := ringLockSleeps(typesWith(t, ring)); got != want {
+			t.Errorf("a lock of type %s sleeps: %v, want %v", lock, got, want)
 		}
 	}
 }
@@ -127,7 +140,13 @@ func switchTypes(t *testing.T, parameters ...btf.Type) *btf.Spec {
 		proto.Params = append(proto.Params, btf.FuncParam{Type: p})
 	}
 	helpers := &btf.Enum{Name: "bpf_func_id", Size: 4, Values: []btf.EnumValue{{Name: "BPF_FUNC_task_pt_regs", Value: 175}}}
-	b, err := btf.NewBuilder([]btf.Type{&btf.Typedef{Name: "btf_trace_sched_switch", Type: &btf.Pointer{Target: proto}}, helpers}, nil)
+	return typesWith(t, &btf.Typedef{Name: "btf_trace_sched_switch", Type: &btf.Pointer{Target: proto}}, helpers)
+}
+
+// typesWith makes kernel types of these.
+func typesWith(t *testing.T, types ...btf.Type) *btf.Spec {
+	t.Helper()
+	b, err := btf.NewBuilder(types, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

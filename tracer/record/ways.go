@@ -19,6 +19,8 @@ type way struct {
 	note     string   // what a lesser way lacks or costs
 	needs    *feature // asked before anything is loaded, where loading is dear; nil: just try
 	config   []string // kernel options that it needs besides those of every way
+	// anyLock: the programs run where the kernel may sleep, or leave the ring buffer alone, so its lock may sleep.
+	anyLock bool
 }
 
 // A hook is a program and the place where it is attached.
@@ -102,7 +104,7 @@ var probes = []probe{
 		}},
 	}},
 	{id: event.ProbeOpen, ways: []way{
-		{via: "fexit/do_sys_openat2", config: configFexit, object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "fexit/do_sys_openat2", config: configFexit, anyLock: true, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "open_fexit", attach: attachTracing},
 		}},
 		{via: "kretprobe/do_sys_openat2", config: configKprobe, object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
@@ -112,7 +114,7 @@ var probes = []probe{
 		plainSysExitWay(wantOpen, "names as the caller wrote them, no file identity"),
 	}},
 	{id: event.ProbeSync, ways: []way{
-		{via: "fexit/vfs_fsync_range", config: configFexit, object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "fexit/vfs_fsync_range", config: configFexit, anyLock: true, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "fsync_fexit", attach: attachTracing},
 			{program: "syncfs_fexit", attach: attachTracing},
 			{program: "sync_fexit", attach: attachTracing},
@@ -124,7 +126,7 @@ var probes = []probe{
 		plainSysExitWay(wantSync, "the file is known by its descriptor only"),
 	}},
 	{id: event.ProbeSocket, ways: []way{
-		{via: "fexit/__sys_connect", config: configSocket, object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "fexit/__sys_connect", config: configSocket, anyLock: true, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "connect_fexit", attach: attachTracing},
 			{program: "bind_fexit", attach: attachTracing},
 			{program: "listen_fexit", attach: attachTracing},
@@ -155,7 +157,7 @@ var probes = []probe{
 			programs: []hook{{program: "sample", attach: attachSample}}},
 	}, idle: neverIdle},
 	{id: event.ProbeIrq, ways: []way{
-		{via: "tp_btf", object: coreObject, config: configBTF, status: tracefile.StatusOn, programs: []hook{
+		{via: "tp_btf", anyLock: true, object: coreObject, config: configBTF, status: tracefile.StatusOn, programs: []hook{
 			{program: "irq_entry", attach: attachTracing},
 			{program: "irq_exit", attach: attachTracing},
 			{program: "softirq_entry", attach: attachTracing},
@@ -187,15 +189,15 @@ var probes = []probe{
 		}},
 	}},
 	{id: event.ProbeMapping, ways: []way{
-		{via: "perf/mmap2", status: tracefile.StatusOn, programs: []hook{{attach: attachMappings}}},
+		{via: "perf/mmap2", anyLock: true, status: tracefile.StatusOn, programs: []hook{{attach: attachMappings}}},
 	}},
 	// Last, so that attaching the others is not recorded switch by switch.
 	{id: event.ProbeSched, ways: []way{
-		{via: "tp_btf", object: coreObject, config: configBTF, status: tracefile.StatusOn, programs: []hook{
+		{via: "tp_btf", anyLock: true, object: coreObject, config: configBTF, status: tracefile.StatusOn, programs: []hook{
 			{program: "sched_switch", attach: attachTracing},
 			{program: "sched_waking", attach: attachTracing},
 		}},
-		{via: "tracepoint", object: plainObject, status: tracefile.StatusLesser,
+		{via: "tracepoint", anyLock: true, object: plainObject, status: tracefile.StatusLesser,
 			note: plainNote + "no I/O wait, no system call of a sleeping task",
 			programs: []hook{
 				{program: "sched_switch", attach: attachTracepoint, target: "sched/sched_switch"},
