@@ -33,8 +33,11 @@ func (s *speeds) Frequency(cpu int, at uint64, khz uint32) {
 // Interval implements timeline.IntervalSink. A CPU runs one thread at a time, so what came before this interval's
 // end is of no use to the next.
 func (s *speeds) Interval(iv *timeline.Interval) {
+	if iv.State != timeline.Running {
+		return
+	}
 	changes := s.cpus[iv.CPU]
-	if iv.State != timeline.Running || len(changes) == 0 {
+	if len(changes) == 0 {
 		return
 	}
 	ran := s.threads[iv.Thread]

@@ -73,17 +73,15 @@ func (d *SchedDecoder) Next(word uint64) Event {
 		return d.note(word)
 	case WordWaking:
 		d.advance(word)
-		d.wake = Waking{Header: d.header(KindWaking), Target: tidOf(word), By: uint16(d.waker), Number: uint16(d.waker >> 16)}
+		d.stamp(&d.wake.Header, KindWaking)
+		d.wake.Target, d.wake.By, d.wake.Number = tidOf(word), uint16(d.waker), uint16(d.waker>>16)
 		d.waker = 0
 		return &d.wake
 	}
 	d.advance(word)
-	d.sw = Switch{
-		Header:  d.header(KindSwitch),
-		Next:    tidOf(word),
-		State:   uint8(word >> wordStateShift & 7),
-		Syscall: uint16(word >> wordSyscallShift & 511),
-	}
+	d.stamp(&d.sw.Header, KindSwitch)
+	d.sw.Next, d.sw.State = tidOf(word), uint8(word>>wordStateShift&7)
+	d.sw.Syscall, d.sw.Compat = uint16(word>>wordSyscallShift&511), 0
 	if d.sw.Syscall == wordNoSyscall {
 		d.sw.Syscall = NoSyscall
 	}
@@ -102,7 +100,8 @@ func (d *SchedDecoder) note(word uint64) Event {
 		if word>>56&31 == noteNested {
 			reason = LostNested
 		}
-		d.lost = Lost{Header: d.header(KindLost), Count: payload, Probe: uint16(ProbeSched), Reason: uint16(reason)}
+		d.stamp(&d.lost.Header, KindLost)
+		d.lost.Count, d.lost.Probe, d.lost.Reason = payload, uint16(ProbeSched), uint16(reason)
 		return &d.lost
 	case noteCurrent:
 		d.current = uint32(payload)
@@ -118,8 +117,10 @@ func (d *SchedDecoder) advance(word uint64) {
 	d.time += (word - d.time) & wordTimeMask
 }
 
-func (d *SchedDecoder) header(kind Kind) Header {
-	return Header{Time: d.Time(), TID: d.current, Kind: uint16(kind), CPU: d.CPU}
+// stamp sets what words tell of a header; the rest of it stays zero. Making whole events and copying them was
+// a fifth of the time of reading a trace.
+func (d *SchedDecoder) stamp(h *Header, kind Kind) {
+	h.Time, h.TID, h.Kind, h.CPU = d.Time(), d.current, uint16(kind), d.CPU
 }
 
 func tidOf(word uint64) uint32 { return uint32(word >> wordTIDShift & (1<<22 - 1)) }

@@ -46,11 +46,9 @@ func (s *slots) add(th *timeline.Thread, from, to uint64, what int) {
 	}
 	list := s.threads[th.Index]
 	for from < to {
-		slot := int((from - s.start) / s.width)
-		end := to
-		if rest := s.width - (from-s.start)%s.width; to-from > rest {
-			end = from + rest
-		}
+		since := from - s.start
+		slot := int(since / s.width)
+		end := from + min(to-from, s.width-(since-uint64(slot)*s.width))
 		if n := len(list); n == 0 || list[n-1].slot != slot {
 			list = append(list, share{slot: slot})
 		}
