@@ -5,6 +5,7 @@ package vmtest
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -35,6 +36,9 @@ type run struct {
 	dir   string            // where everything of this run goes
 	files map[string][]byte // programs to put into the guest, by path
 	disks []string          // images of more disks: /dev/vdb and so on
+	smp   string            // its CPUs, as QEMU wants them; "": two
+	// parameters are the kernel's, besides those of every guest.
+	parameters string
 	// results are the files that the guest left in /out, by name.
 	results map[string][]byte
 	took    time.Duration
@@ -62,12 +66,12 @@ func (r *run) boot(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, m.qemu, append(m.args,
 		// One thread for both CPUs: with two, QEMU now and then runs the breakpoint that the kernel puts where
 		// it is about to change its own code, after the change (seen as "Oops: int3" in try_to_wake_up).
-		"-accel", "tcg,thread=single", "-smp", "2", "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot",
+		"-accel", "tcg,thread=single", "-smp", cmp.Or(r.smp, "2"), "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot",
 		"-serial", "file:"+r.serialLog(),
 		"-drive", "if=virtio,format=raw,cache=unsafe,file="+disk,
 		"-kernel", r.image.kernel, "-initrd", r.initramfs(),
 		// A kernel that panics or oopses ends at once, and so does QEMU.
-		"-append", m.parameters+" panic=-1 oops=panic mitigations=off")...)
+		"-append", m.parameters+" panic=-1 oops=panic mitigations=off "+r.parameters)...)
 	for _, image := range r.disks {
 		cmd.Args = append(cmd.Args, "-drive", "if=virtio,format=raw,cache=unsafe,file="+image)
 	}

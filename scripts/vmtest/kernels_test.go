@@ -28,6 +28,15 @@ var cache = filepath.Join("..", "..", "build", "vm")
 // start boots g with files in it, and maybe more disks. Whatever it left is in the run's directory.
 func start(t *testing.T, g guest, files map[string][]byte, disks ...string) *run {
 	t.Helper()
+	r := &run{guest: g, files: files, disks: disks}
+	r.start(t)
+	return r
+}
+
+// start boots what the run was told to.
+func (r *run) start(t *testing.T) {
+	t.Helper()
+	g := r.guest
 	dir, err := filepath.Abs(filepath.Join(cache, g.name()))
 	if err != nil {
 		t.Fatal(err)
@@ -41,13 +50,12 @@ func start(t *testing.T, g guest, files map[string][]byte, disks ...string) *run
 		t.Fatalf("prepare %s: %v", g.name(), err)
 	}
 	prepared := time.Since(began)
-	r := &run{guest: g, image: img, dir: filepath.Join(dir, "run"), files: files, disks: disks}
+	r.image, r.dir = img, filepath.Join(dir, "run")
 	if err := r.boot(context.Background()); err != nil {
 		t.Fatalf("%v; the end of %s:\n%s", err, r.serialLog(), r.serialTail())
 	}
 	t.Logf("Linux %s, Python %s: prepared in %.1f s, booted and done in %.1f s",
 		img.release, g.python, prepared.Seconds(), r.took.Seconds())
-	return r
 }
 
 // TestScript is for trying things in a guest by hand.
