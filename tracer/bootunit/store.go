@@ -169,7 +169,11 @@ func (s *Store) Latest() (path string, info fs.FileInfo) {
 // Volatile tells whether what is stored here is lost when the machine is switched off.
 func (s *Store) Volatile() bool {
 	var st unix.Statfs_t
-	return unix.Statfs(s.Dir, &st) == nil && (st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC)
+	if unix.Statfs(s.Dir, &st) != nil {
+		return false
+	}
+	kind := uint32(st.Type) // signed, and of 32 bits on some architectures
+	return kind == unix.TMPFS_MAGIC || kind == unix.RAMFS_MAGIC
 }
 
 // ownFiles lists what a Store made in dir.

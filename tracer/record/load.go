@@ -12,8 +12,6 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"golang.org/x/sys/unix"
-
-	"github.com/bootscope/bootscope/bpf"
 )
 
 // A loader loads single programs of the two objects around one set of maps.
@@ -80,9 +78,9 @@ func (l *loader) object(kind objectKind) (*object, error) {
 	if l.objects[kind] != nil {
 		return l.objects[kind], nil
 	}
-	load, configure := bpf.LoadCore, l.configureCore
+	load, configure := loadCore, l.configureCore
 	if kind == plainObject {
-		load, configure = bpf.LoadPlain, l.configurePlain
+		load, configure = loadPlain, l.configurePlain
 	}
 	spec, err := load()
 	if err != nil {

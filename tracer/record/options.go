@@ -67,8 +67,11 @@ var neededCapabilities = []struct {
 
 const capSysAdmin = 21
 
-// checkPrivileges says what is missing before the kernel says only EPERM.
+// checkPrivileges says what is missing before the kernel says only EPERM: first of all, programs.
 func checkPrivileges() error {
+	if err := haveObjects(); err != nil {
+		return err
+	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return nil // no /proc: the kernel will tell

@@ -5,6 +5,7 @@ package system
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -67,7 +68,7 @@ func WatchSteps() (*StepWatcher, error) {
 
 // arm sets a timer that never expires; setting the clock cancels it.
 func arm(fd int) error {
-	never := unix.ItimerSpec{Value: unix.Timespec{Sec: 1<<33 - 1}}
+	never := unix.ItimerSpec{Value: unix.Timespec{Sec: math.MaxInt & (1<<33 - 1)}}
 	if err := unix.TimerfdSettime(fd, unix.TFD_TIMER_ABSTIME|tfdTimerCancelOnSet, &never, nil); err != nil {
 		return fmt.Errorf("timerfd_settime: %w", err)
 	}
