@@ -43,7 +43,7 @@ func CheckKernel(options Options) (*Check, error) {
 	for _, p := range probes {
 		programs, status := attachProbe(l, p)
 		closePrograms(programs)
-		c.Probes = append(c.Probes, CheckedProbe{status, config.missing(p, status.Via)})
+		c.Probes = append(c.Probes, CheckedProbe{status, config.missing(p, status)})
 	}
 	if _, err := system.FindCgroups(); err != nil {
 		c.Hints = append(c.Hints, "units are not known: "+err.Error())
@@ -105,12 +105,12 @@ func parseKernelConfig(r io.Reader) kernelConfig {
 	return config
 }
 
-// missing lists the options that a probe lacks for its best way, given the way that worked ("" for
-// none). Without the kernel's configuration it lists all that the best way needs.
-func (c kernelConfig) missing(p probe, via string) []string {
+// missing lists the options that a probe lacks for its best way, given what became of it. Without the kernel's
+// configuration it lists all that the best way needs.
+func (c kernelConfig) missing(p probe, is tracefile.ProbeStatus) []string {
 	missing := []string{}
 	best := p.ways[0]
-	if best.via == via {
+	if is.Via == best.via && is.Status == best.status {
 		return missing
 	}
 	options := best.config

@@ -150,7 +150,7 @@ var probes = []probe{
 			programs: []hook{{program: "cpufreq", attach: attachTracepoint, target: "power/cpu_frequency"}}},
 	}},
 	{id: event.ProbeSample, ways: []way{
-		{via: "perf/cpu-clock", object: coreObject, status: tracefile.StatusOn,
+		{via: "perf/cpu-clock", config: configBTF, object: coreObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "sample", attach: attachSample}}},
 		{via: "perf/cpu-clock", object: plainObject, status: tracefile.StatusLesser,
 			note:     plainNote + "no user stack pointer while in the kernel",
