@@ -65,13 +65,17 @@ accuracy: ## compare import trees with what Python logs itself, write docs/accur
 vmtest: build ## boot Debian's kernels in QEMU and record there: minutes, downloads packages
 	$(GOTEST) -logs -- -count=1 -tags vmtest -timeout 50m $(VMTESTS)
 
+.PHONY: vmtest-kernels
+vmtest-kernels: build ## the part of it that tries every probe on every kernel; UPDATE=-update writes docs/kernels.md
+	$(GOTEST) -logs -- -count=1 -tags vmtest -timeout 50m -run TestKernels ./scripts/vmtest $(UPDATE)
+
 .PHONY: bench
-bench: build ## measure what tracing costs, beside other tracers, on a quiet machine: root, half an hour
-	$(SUDO) go run ./scripts/bench
+bench: build ## measure what tracing costs, beside other tracers, write docs/cost.md: a quiet machine, root, 25 minutes
+	$(SUDO) env PATH="$$PATH" HOME="$$HOME" go run ./scripts/bench -write docs/cost.md
 
 .PHONY: bench-smoke
-bench-smoke: build ## see that the benchmarks run: root
-	$(SUDO) go run ./scripts/bench -rounds 1 -scale 0.02
+bench-smoke: build ## see that the benchmarks run, and print their tables: root, a minute
+	$(SUDO) env PATH="$$PATH" HOME="$$HOME" go run ./scripts/bench -rounds 1 -scale 0.02
 
 .PHONY: size
 size: ## say what is in the binary for arm64; fail if it is over 10 MB

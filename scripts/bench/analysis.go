@@ -40,11 +40,11 @@ func (a *analysis) run() error {
 
 // benchAnalysis measures report on a million events and on ten, and perf script printing a million.
 func benchAnalysis(s *setup) error {
-	small, err := s.reportOn("a million", s.scaled(250_000, 1000), s.rounds)
+	small, err := s.reportOn(s.scaled(250_000, 1000), s.rounds)
 	if err != nil {
 		return err
 	}
-	large, err := s.reportOn("ten million", s.scaled(2_500_000, 10_000), s.atMost(3))
+	large, err := s.reportOn(s.scaled(2_500_000, 10_000), s.atMost(3))
 	if err != nil {
 		return err
 	}
@@ -62,17 +62,18 @@ func benchAnalysis(s *setup) error {
 		}
 	}
 	printAnalyses(all)
+	s.aimAnalyses(small, large, all[2:])
 	return nil
 }
 
 // reportOn records about four events for each turn of a ping-pong.
-func (s *setup) reportOn(name string, turns, rounds int) (*analysis, error) {
+func (s *setup) reportOn(turns, rounds int) (*analysis, error) {
 	file := s.file("analysis-" + strconv.Itoa(turns) + ".bst")
-	if _, _, err := s.record(file, nil, pingPong(turns)...); err != nil {
+	if _, err := s.record(file, nil, pingPong(turns)...); err != nil {
 		return nil, err
 	}
 	events, err := countEvents(file)
-	return &analysis{name: "report on " + name, argv: []string{s.bootscope, "report", file}, events: events, rounds: rounds}, err
+	return &analysis{name: "report", argv: []string{s.bootscope, "report", file}, events: events, rounds: rounds}, err
 }
 
 func (s *setup) perfScript(turns int) (*analysis, error) {
@@ -98,18 +99,23 @@ func printAnalyses(all []*analysis) {
 	for _, a := range all {
 		decoded := "-"
 		if a.argv[0] != "perf" {
-			decoded = fmt.Sprintf("%.0f", a.events*float64(unsafe.Sizeof(event.Switch{}))/1e6)
+			decoded = fmt.Sprintf("%.0f", a.decoded()/1e6)
 		}
 		result.add(a.name, fmt.Sprintf("%.0f", a.events), a.wall.text("%.2f"), a.cpu.text("%.2f"),
 			fmt.Sprintf("%.3f", a.wall.median()/a.events*1e6), fmt.Sprintf("%.0f", a.memory.median()/1e6), decoded)
 	}
 	result.print()
-	small, large := all[0], all[1]
-	fmt.Fprintf(output, "\n%.2f times the events take %.2f times the time.", large.events/small.events, large.wall.median()/small.wall.median())
-	if len(all) > 2 {
-		perf := all[2]
-		fmt.Fprintf(output, " For the same number of events, perf script takes %.1f times as long as report.",
-			(perf.wall.median()/perf.events)/(small.wall.median()/small.events))
+}
+
+// decoded is how much memory a's events would take if all were kept, in bytes.
+func (a *analysis) decoded() float64 { return a.events * float64(unsafe.Sizeof(event.Switch{})) }
+
+func (s *setup) aimAnalyses(small, large *analysis, others []*analysis) {
+	s.aim(fmt.Sprintf("Time of report for %.2f times the events", large.events/small.events), "at most 11 times for 10 times",
+		fmt.Sprintf("%.2f times", large.wall.median()/small.wall.median()))
+	s.aim("Memory of report on the larger recording, to its events decoded", "less than 1", fmt.Sprintf("%.2f", large.memory.median()/large.decoded()))
+	for _, perf := range others {
+		s.aim("Time of perf script for as many events, to report's", "at least 10 times",
+			fmt.Sprintf("%.1f times", (perf.wall.median()/perf.events)/(small.wall.median()/small.events)))
 	}
-	fmt.Fprintln(output)
 }

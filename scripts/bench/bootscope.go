@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,19 +28,18 @@ func (s *setup) recordArgs(file string, probes ...string) []string {
 	return argv
 }
 
-// record records a command and returns what the trace's end says, and the CPU time of both.
-func (s *setup) record(file string, probes []string, command ...string) (*tracefile.Trailer, float64, error) {
+// record records a command and returns what the trace's end says.
+func (s *setup) record(file string, probes []string, command ...string) (*tracefile.Trailer, error) {
 	argv := append(append(s.recordArgs(file, probes...), "--"), command...)
-	_, cpu, _, err := load(argv...)
-	if err != nil {
-		return nil, 0, err
+	if _, _, _, err := load(argv...); err != nil {
+		return nil, err
 	}
 	trailer, err := readTrailer(file)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	tellLosses(file, trailer)
-	return trailer, cpu.Seconds(), nil
+	return trailer, nil
 }
 
 func readTrailer(path string) (*tracefile.Trailer, error) {
@@ -61,7 +61,7 @@ func tellLosses(path string, trailer *tracefile.Trailer) {
 		lost = append(lost, fmt.Sprintf("%d %s (%s)", l.Count, l.Probe, l.Reason))
 	}
 	if len(lost) > 0 {
-		fmt.Fprintf(output, "\nLost in %s: %s.\n", path, strings.Join(lost, ", "))
+		fmt.Fprintf(output, "\nLost in a recording (%s): %s.\n", filepath.Base(path), strings.Join(lost, ", "))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/cilium/ebpf"
 )
 
 // An idleCost is what happened in a window of time in which nobody did anything.
@@ -15,12 +17,21 @@ type idleCost struct {
 	window     float64 // seconds
 	switches   float64 // of the tracer's threads onto a CPU
 	cpu        float64 // of the tracer, seconds
+	programs   float64 // of BPF programs, seconds
 	interrupts float64 // of the whole machine
 }
 
 // benchIdle measures what the recorder costs a machine that does nothing.
 func benchIdle(s *setup) error {
-	window := time.Duration(s.scaled(45, 2)) * time.Second
+	setStats, restore, err := switchStats()
+	if err != nil {
+		return err
+	}
+	defer restore()
+	if err := setStats(true); err != nil {
+		return err
+	}
+	window := time.Duration(s.scaled(30, 1)) * time.Second
 	file := s.file("idle.bst")
 	tracers := []*tracer{
 		{name: "nothing"},
@@ -40,13 +51,7 @@ func benchIdle(s *setup) error {
 			result.addMissing(t.name, t.missing)
 			continue
 		}
-		programs := "-"
-		if t.output == file {
-			if programs, err = programsPerHour(file); err != nil {
-				return err
-			}
-		}
-		result.add(t.name, fmt.Sprintf("%.2f", cost.switches/cost.window), fmt.Sprintf("%.2f", 3600*cost.cpu/cost.window), programs,
+		result.add(t.name, fmt.Sprintf("%.2f", cost.switches/cost.window), fmt.Sprintf("%.2f", 3600*cost.cpu/cost.window), fmt.Sprintf("%.2f", 3600*cost.programs/cost.window),
 			fmt.Sprintf("%.0f", cost.interrupts/cost.window))
 	}
 	result.print()
@@ -67,7 +72,7 @@ func (t *tracer) idleCost(window time.Duration) (idleCost, error) {
 	begin, before := time.Now(), readIdle(pid)
 	time.Sleep(window)
 	after := readIdle(pid)
-	cost := idleCost{time.Since(begin).Seconds(), after.switches - before.switches, after.cpu - before.cpu, after.interrupts - before.interrupts}
+	cost := idleCost{time.Since(begin).Seconds(), after.switches - before.switches, after.cpu - before.cpu, after.programs - before.programs, after.interrupts - before.interrupts}
 	_, err = r.stop()
 	return cost, err
 }
@@ -77,6 +82,7 @@ func readIdle(pid int) (c idleCost) {
 	text, _ := os.ReadFile("/proc/stat")
 	_, rest, _ := strings.Cut(string(text), "\nintr ")
 	total, _, _ := strings.Cut(rest, " ")
+	c.programs = programTime()
 	c.interrupts, _ = strconv.ParseFloat(total, 64)
 	if pid == 0 {
 		return c
@@ -91,17 +97,17 @@ func readIdle(pid int) (c idleCost) {
 	return c
 }
 
-// programsPerHour is the run time of the programs, as the trace extrapolates it.
-func programsPerHour(file string) (string, error) {
-	trailer, err := readTrailer(file)
-	if err != nil {
-		return "", err
-	}
-	for _, p := range trailer.Programs {
-		if p.Measured > 0 {
-			measured := float64(p.Measured) / 1e9
-			return fmt.Sprintf("%.2f", 3600*costOf(trailer, "").ns/1e9/measured), nil
+// programTime is the run time of all BPF programs of the machine since the statistics were switched on.
+func programTime() (sum float64) {
+	for id, err := ebpf.ProgramGetNextID(0); err == nil; id, err = ebpf.ProgramGetNextID(id) {
+		program, err := ebpf.NewProgramFromID(id)
+		if err != nil {
+			continue // it has just ended
 		}
+		if stats, err := program.Stats(); err == nil {
+			sum += stats.Runtime.Seconds()
+		}
+		program.Close()
 	}
-	return "not measured", nil
+	return sum
 }

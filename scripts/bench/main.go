@@ -33,6 +33,7 @@ var benches = []bench{
 	{"start", benchStart},
 	{"analysis", benchAnalysis},
 	{"pressure", benchPressure},
+	{"goals", printGoals},
 }
 
 // setup is what all benches are given.
@@ -41,6 +42,7 @@ type setup struct {
 	dir       string // for output of tracers
 	rounds    int
 	scale     float64 // of the loads: 1, or less to see only that everything runs
+	goals     []goal  // of the tables so far
 }
 
 func main() {
@@ -53,11 +55,14 @@ func main() {
 	}
 	var s setup
 	flag.StringVar(&s.bootscope, "bootscope", "bin/bootscope", "the binary to measure")
-	flag.IntVar(&s.rounds, "rounds", 7, "rounds of each table, at most")
+	flag.IntVar(&s.rounds, "rounds", 5, "rounds of each table, at most")
 	flag.Float64Var(&s.scale, "scale", 1, "size of the loads")
 	only := flag.String("only", "", "run these tables only, such as switch,storm")
 	document := flag.String("write", "", "replace the tables in this document")
 	flag.Parse()
+	if s.scale < 1 {
+		settle = time.Second
+	}
 	if err := run(&s, *only, *document); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -56,7 +56,8 @@ func benchOpens(s *setup) error {
 		for i, l := range loads {
 			var runs programCost
 			if hook, runs, err = s.openPrograms(l); err != nil {
-				return err
+				fmt.Fprintf(output, "\nBPF time can't be measured here: %v\n", err)
+				return nil
 			}
 			if i == 0 {
 				unwanted = runs.ns / runs.runs
@@ -80,7 +81,7 @@ func benchOpens(s *setup) error {
 // openPrograms measures BPF time during a load, and returns the hook that bootscope used.
 func (s *setup) openPrograms(l *openLoad) (hook string, runs programCost, err error) {
 	file := s.file("opens.bst")
-	trailer, _, err := s.record(file, []string{"open"}, l.argv...)
+	trailer, err := s.record(file, []string{"open"}, l.argv...)
 	if err != nil {
 		return "", runs, err
 	}
@@ -117,6 +118,8 @@ func (s *setup) printOpenPrograms(hook string, loads []*openLoad) {
 		result.add(l.name, l.empty.text("%.0f"), l.own.text("%.0f"), l.own.over(l.empty).text("%.2f"))
 	}
 	result.print()
+	seen := loads[1]
+	s.aim("BPF time for an "+seen.name+", to an empty program on the same hook", "at most 2", seen.own.over(seen.empty).text("%.2f"))
 }
 
 // openWalls measures the wall time that a call takes, as the load itself tells, with each tracer in turn.

@@ -5,7 +5,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -58,7 +60,7 @@ func benchPressure(s *setup) error {
 			}
 		}
 	}
-	printPressure(cases, opens, rounds)
+	s.printPressure(cases, opens, rounds)
 	return nil
 }
 
@@ -82,6 +84,9 @@ func (c *pressureCase) run(disk string, opens int) error {
 		if r == nil {
 			return errors.New(c.recorder.missing)
 		}
+		if err := hasBegun(c.recorder.output); err != nil {
+			return errors.Join(err, r.kill())
+		}
 	}
 	thawed := c.stallDisk(disk)
 	err := c.press(opens)
@@ -95,6 +100,20 @@ func (c *pressureCase) run(disk string, opens int) error {
 		return err
 	}
 	return c.count(opens)
+}
+
+// hasBegun waits until a recorder has written its header: from then on it misses nothing.
+func hasBegun(output string) error {
+	for range 1000 {
+		names, _ := filepath.Glob(output + ".partial-*")
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil && info.Size() > 0 {
+				return nil
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return fmt.Errorf("%s was not begun within 10 s", output)
 }
 
 // stallDisk freezes the file system once the load is under way, and lets it go on after a while.
@@ -165,7 +184,7 @@ func (c *pressureCase) count(opens int) error {
 	return nil
 }
 
-func printPressure(cases []*pressureCase, opens, rounds int) {
+func (s *setup) printPressure(cases []*pressureCase, opens, rounds int) {
 	result := table{title: fmt.Sprintf("Back-pressure: %d opens of a missing file on each of %d CPUs at once, %d rounds", opens, runtime.NumCPU(), rounds),
 		columns: []string{"recorder", "opens per second", "each takes, ns", "recorded", "counted as lost", "made − recorded − lost", "recorder's largest resident set, MB", "file, MB"}}
 	for _, c := range cases {
@@ -173,4 +192,7 @@ func printPressure(cases []*pressureCase, opens, rounds int) {
 			c.resident.text("%.1f"), c.written.text("%.1f"))
 	}
 	result.print()
+	works, stalled := cases[1], cases[2]
+	s.aim("Back-pressure: opens that are neither recorded nor counted as lost, disk stalled", "0; less than 0 are other processes'", stalled.untold.text("%.0f"))
+	s.aim("Back-pressure: what an open takes while the disk is stalled, to what it takes otherwise", "not more", fmt.Sprintf("%.2f", stalled.each.median()/works.each.median()))
 }

@@ -20,7 +20,7 @@ var output io.Writer = os.Stdout
 
 // A table is printed as Markdown, so that it can go into the docs as it is.
 type table struct {
-	title   string
+	title   string // "" where the document has one already
 	columns []string
 	rows    [][]string
 }
@@ -33,7 +33,10 @@ func (t *table) addMissing(name, reason string) {
 }
 
 func (t *table) print() {
-	fmt.Fprintf(output, "\n### %s\n\n| %s |\n|%s\n", t.title, strings.Join(t.columns, " | "), strings.Repeat("---|", len(t.columns)))
+	if t.title != "" {
+		fmt.Fprintf(output, "\n### %s\n", t.title)
+	}
+	fmt.Fprintf(output, "\n| %s |\n|%s\n", strings.Join(t.columns, " | "), strings.Repeat("---|", len(t.columns)))
 	for _, row := range t.rows {
 		fmt.Fprintf(output, "| %s |\n", strings.Join(row, " | "))
 	}

@@ -32,7 +32,7 @@ type tracer struct {
 }
 
 // settle is how long a tracer is given until the load starts.
-const settle = 1500 * time.Millisecond
+var settle = 1500 * time.Millisecond
 
 // turns runs a load beside each tracer in turn, back and forth (A B C C B A …), so that what changes
 // slowly in the machine meets all of them.
