@@ -47,6 +47,7 @@ Nothing is recorded. It needs the same rights as record.`,
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON (schema bootscope.check/1)")
 	f.BoolVar(&fragment, "kernel-config", false, "print the options that a kernel needs for everything, and no more")
+	f.StringVar(&options.BTF, "btf", "", "`FILE` with the kernel's BTF, where it has none of its own: raw, or a vmlinux")
 	f.BoolVar(&options.NoBTF, "no-btf", false, "check as on a kernel without BTF")
 	return cmd
 }

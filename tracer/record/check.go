@@ -35,7 +35,7 @@ func CheckKernel(options Options) (*Check, error) {
 	if err := checkPrivileges(); err != nil {
 		return nil, err
 	}
-	kernel := readKernel(options.NoBTF)
+	kernel := readKernel(options)
 	l := newLoader(kernel, options)
 	defer l.close()
 	config := readKernelConfig(kernel.release)
@@ -136,7 +136,7 @@ func hints(kernel kernelFeatures, config kernelConfig) []string {
 		found = append(found, "the kernel is locked down (confidentiality): BPF programs may not read its memory. "+
 			"Boot without lockdown=confidentiality, or with lockdown=integrity")
 	}
-	if kernel.types == nil {
+	if kernel.noTypes != nil {
 		found = append(found, kernel.noTypes.Error())
 	}
 	if !kernel.rtRingOK {

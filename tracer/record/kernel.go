@@ -14,38 +14,60 @@ import (
 // kernelFeatures is what the programs must be told about the running kernel. Everything is read
 // from what is there, not concluded from the version, except where a bug was fixed in one.
 type kernelFeatures struct {
-	release     string
-	types       *btf.Cache // the kernel's BTF, parsed once; nil without
-	noTypes     error      // why types is nil
-	taskPtRegs  bool       // the helper bpf_task_pt_regs (5.15)
-	loop        bool       // the helper bpf_loop (5.17)
-	switchState int        // index of prev_state among sched_switch's arguments (5.18), or 0
-	rtRingOK    bool       // the ring buffer may be used where the kernel can't sleep: see ringLockSleeps
+	release  string
+	plan     *plan    // how the objects are loaded on it
+	planKey  *planKey // nil: the plan is not to be kept
+	noTypes  error    // why its types aren't known
+	rtRingOK bool     // the ring buffer may be used where the kernel can't sleep: see ringLockSleeps
 }
 
-func readKernel(ignoreBTF bool) kernelFeatures {
+func readKernel(options Options) kernelFeatures {
 	var uname unix.Utsname
 	_ = unix.Uname(&uname) // fails for bad addresses only
-	k := kernelFeatures{release: unix.ByteSliceToString(uname.Release[:])}
+	k := kernelFeatures{release: unix.ByteSliceToString(uname.Release[:]), plan: &plan{}}
 	_, err := os.Stat("/sys/kernel/realtime") // newer ones have no such file, and need not be asked
 	realtime := err == nil
 	k.rtRingOK = !realtime || ringLockFixed(k.release, unix.ByteSliceToString(uname.Version[:]))
-	if ignoreBTF {
+	if options.NoBTF {
 		k.noTypes = fmt.Errorf("BTF is not used, as asked for by --no-btf")
 		return k
 	}
-	cache := btf.NewCache()
-	types, err := cache.Kernel()
-	if err != nil {
-		k.noTypes = fmt.Errorf("no usable BTF (CONFIG_DEBUG_INFO_BTF): %w", err)
-		return k
+	if options.BTF == "" && len(options.Cache) > 0 {
+		if key, err := newPlanKey(options.Tool); err == nil {
+			k.planKey = &key
+			if kept := readPlan(key, options.Cache...); kept != nil {
+				k.plan = kept
+			}
+		}
 	}
-	k.types = cache
-	k.taskPtRegs = hasHelper(types, "BPF_FUNC_task_pt_regs")
-	k.loop = hasHelper(types, "BPF_FUNC_loop")
-	k.switchState = switchStateIndex(types)
-	k.rtRingOK = !realtime || !ringLockSleeps(types)
+	k.plan.open = func() (*btf.Spec, error) { return openTypes(options.BTF) }
+	if k.plan.Objects[coreObject] == nil { // else it was made from them
+		types, err := k.plan.kernelTypes()
+		if err != nil {
+			k.noTypes = err
+			return k
+		}
+		k.plan.Facts = readFacts(types)
+	}
+	k.rtRingOK = !realtime || !k.plan.Facts.RingLockSleeps
 	return k
+}
+
+// keepPlan keeps what this start has found out for the next one, if there is a place for it.
+func (k *kernelFeatures) keepPlan(cache []string) {
+	if k.planKey != nil && k.plan.changed {
+		k.plan.changed = k.plan.keep(*k.planKey, cache[0]) != nil
+	}
+}
+
+func readFacts(types *btf.Spec) kernelFacts {
+	return kernelFacts{
+		TaskPtRegs:  hasOwnTypes() && hasHelper(types, "BPF_FUNC_task_pt_regs"), // it returns what the kernel has a type of
+		Loop:        hasHelper(types, "BPF_FUNC_loop"),
+		SwitchState: switchStateIndex(types),
+
+		RingLockSleeps: ringLockSleeps(types),
+	}
 }
 
 func hasHelper(types *btf.Spec, name string) bool {

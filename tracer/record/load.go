@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
-	"golang.org/x/sys/unix"
 )
 
 // A loader loads single programs of the two objects around one set of maps.
@@ -25,7 +23,6 @@ type loader struct {
 
 // An object is a BPF object whose maps exist and whose programs can be loaded one by one.
 type object struct {
-	spec *ebpf.CollectionSpec
 	maps *ebpf.Collection // its maps, without programs
 }
 
@@ -47,52 +44,37 @@ func (l *loader) program(kind objectKind, name string) (*ebpf.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := &ebpf.CollectionSpec{
-		Maps:      o.spec.Maps,
-		Programs:  map[string]*ebpf.ProgramSpec{name: o.spec.Programs[name]},
-		Types:     o.spec.Types,
-		ByteOrder: o.spec.ByteOrder,
-	}
-	loaded, err := ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: o.maps.Maps, Cache: l.kernel.types})
+	planned, err := l.kernel.plan.program(kind, name)
 	if err != nil {
-		return nil, explainLoad(name, err)
+		return nil, err
 	}
-	program := loaded.DetachProgram(name)
-	loaded.Close()
-	return program, nil
-}
-
-// explainLoad shortens the verifier's log to its end, where the reason is.
-func explainLoad(name string, err error) error {
-	if errors.Is(err, unix.EPERM) { // the library blames the limit of locked memory, which is lifted
-		return fmt.Errorf("the kernel refuses program %s: %w", name, unix.EPERM)
+	program, err := planned.load(o.maps.Maps)
+	if err != nil && planned.Type == ebpf.Tracing && !hasOwnTypes() { // they came by --btf
+		return nil, fmt.Errorf("%w (the kernel checks this program by its own BTF, and has none)", err)
 	}
-	var refused *ebpf.VerifierError
-	if errors.As(err, &refused) {
-		return fmt.Errorf("the kernel refuses program %s: %-4v", name, refused)
-	}
-	return fmt.Errorf("loading program %s: %w", name, err)
+	return program, err
 }
 
 func (l *loader) object(kind objectKind) (*object, error) {
 	if l.objects[kind] != nil {
 		return l.objects[kind], nil
 	}
-	load, configure := loadCore, l.configureCore
-	if kind == plainObject {
-		load, configure = loadPlain, l.configurePlain
+	if kind == coreObject && l.kernel.noTypes != nil {
+		return nil, l.kernel.noTypes
 	}
-	spec, err := load()
+	planned, err := l.kernel.plan.object(kind)
 	if err != nil {
-		return nil, fmt.Errorf("reading the built-in BPF object: %w", err)
+		return nil, err
+	}
+	spec := planned.collection()
+	configure := l.configureCore
+	if kind == plainObject {
+		configure = l.configurePlain
 	}
 	if err := errors.Join(l.configure(spec), configure(spec)); err != nil {
 		return nil, err
 	}
-	if !l.kernel.loop {
-		forgetCallbacks(spec)
-	}
-	o := &object{spec: spec}
+	o := &object{}
 	// Maps of the other object serve this one too, where both have them.
 	replacements := map[string]*ebpf.Map{}
 	for name, m := range l.shared {
@@ -100,9 +82,7 @@ func (l *loader) object(kind objectKind) (*object, error) {
 			replacements[name] = m
 		}
 	}
-	o.maps, err = ebpf.NewCollectionWithOptions(
-		&ebpf.CollectionSpec{Maps: spec.Maps, Variables: spec.Variables, Types: spec.Types, ByteOrder: spec.ByteOrder},
-		ebpf.CollectionOptions{MapReplacements: replacements, Cache: l.kernel.types})
+	o.maps, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: replacements})
 	if err != nil {
 		return nil, fmt.Errorf("creating BPF maps: %w", err)
 	}
@@ -128,19 +108,16 @@ func (l *loader) configure(spec *ebpf.CollectionSpec) error {
 		"want_args":         flag(!l.options.NoArgs),
 		"wake_reader_at":    ring / 4,
 		"signal_from_sched": flag(l.kernel.rtRingOK),
-		"has_loop":          flag(l.kernel.loop),
+		"has_loop":          flag(l.kernel.plan.Facts.Loop),
 	})
 }
 
 func (l *loader) configureCore(spec *ebpf.CollectionSpec) error {
-	if l.kernel.types == nil {
-		return l.kernel.noTypes
-	}
 	// Without tracefs only what needs it is off: attaching will say so.
 	return errors.Join(set(spec, map[string]any{
 		"tell_wakers":      flag(l.options.Idle),
-		"has_task_pt_regs": flag(l.kernel.taskPtRegs),
-		"switch_state_arg": uint32(l.kernel.switchState),
+		"has_task_pt_regs": flag(l.kernel.plan.Facts.TaskPtRegs),
+		"switch_state_arg": uint32(l.kernel.plan.Facts.SwitchState),
 		"thread_size":      uint32(max(16384, os.Getpagesize())),
 	}), setOffsets(spec, false))
 }
@@ -148,18 +125,6 @@ func (l *loader) configureCore(spec *ebpf.CollectionSpec) error {
 // configurePlain insists on the fields without which the object's first programs make no sense.
 func (l *loader) configurePlain(spec *ebpf.CollectionSpec) error {
 	return setOffsets(spec, true)
-}
-
-// forgetCallbacks takes the addresses of functions out of the programs. Kernels without bpf_loop, which is
-// what they are for, refuse them even where the verifier sees that they aren't used.
-func forgetCallbacks(spec *ebpf.CollectionSpec) {
-	for _, p := range spec.Programs {
-		for i := range p.Instructions {
-			if in := &p.Instructions[i]; in.IsLoadOfFunctionPointer() {
-				in.Src, in.Constant = asm.R0, 0
-			}
-		}
-	}
 }
 
 func set(spec *ebpf.CollectionSpec, values map[string]any) error {

@@ -24,6 +24,8 @@ type Options struct {
 	Command     []string               // to run and record with everything else; nil: only record
 	NoArgs      bool                   // leave argv out of the trace
 	NoBTF       bool                   // record as on a kernel without BTF
+	BTF         string                 // a file with the kernel's BTF; "": the kernel's own
+	Cache       []string               // directories where what a start finds out about the kernel is looked for
 	Without     []string               // probes to leave off
 	Attach      map[string]string      // probe to the way it must be attached in, or the way's beginning
 	SampleHz    int                    // CPU samples per second and CPU

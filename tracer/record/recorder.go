@@ -57,7 +57,7 @@ func attach(options Options) (*recorder, error) {
 	if err := rlimit.RemoveMemlock(); err != nil { // before 5.11 maps count against it
 		options.Notice("cannot raise the limit of locked memory (CAP_SYS_RESOURCE): %v", err)
 	}
-	kernel := readKernel(options.NoBTF)
+	kernel := readKernel(options)
 	if !kernel.rtRingOK {
 		r.interval = rtInterval
 	} else if options.Idle {
@@ -70,7 +70,7 @@ func attach(options Options) (*recorder, error) {
 	r.cpus, _ = system.WatchCPUs() // before the first look at which are online
 	r.stats.tick(time.Now(), tally{})
 	r.programs, r.statuses = attachProbes(r.loader)
-	r.loader.kernel.types = nil // the kernel's types take several MB and were needed for loading only
+	r.loader.kernel.plan.forget()
 	// Mappings alone, which need no program, are no recording.
 	if len(r.programs) == 0 || r.loader.shared["events"] == nil {
 		r.close()
@@ -144,6 +144,7 @@ func (r *recorder) detach() {
 }
 
 func (r *recorder) close() {
+	r.loader.kernel.keepPlan(r.options.Cache)
 	r.stats.stop(tally{})
 	closePrograms(r.programs)
 	if r.clock != nil {

@@ -12,7 +12,7 @@ func TestVerifierWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	if !r.loader.kernel.loop {
+	if !r.loader.kernel.plan.Facts.Loop {
 		t.Skip("this kernel has no bpf_loop (5.17)")
 	}
 	total := uint32(0)
