@@ -14,9 +14,8 @@ type guest struct {
 	image string
 	// variant sets a kernel apart from the suite's ordinary one, in a word or two of its name: "rt".
 	variant string
-	// build makes the kernel at img.kernel, with all in it that the guest needs, and sets img.release. It is nil
-	// where the kernel is packaged. dir is the guest's own.
-	build func(img *image, g guest, dir string) error
+	// built is how the kernel is made here; nil where it comes in a package.
+	built *builtKernel
 
 	// functions is the best way in which functions of the kernel can be traced, as --attach calls it: "fexit"
 	// (on arm64 from 6.4 on), "kretprobe", or "tp_btf", which is at the end of system calls. "" is fexit.

@@ -26,7 +26,7 @@ type image struct {
 // prepareImage builds the guest's image in dir, or finds it there.
 func prepareImage(dir string, g guest) (*image, error) {
 	img := &image{kernel: filepath.Join(dir, "vmlinuz"), base: filepath.Join(dir, "base.cpio")}
-	if release, err := os.ReadFile(filepath.Join(dir, "release")); err == nil {
+	if release, err := os.ReadFile(filepath.Join(dir, "release")); err == nil && (g.built == nil || g.built.isIn(dir)) {
 		img.release = string(release)
 		return img, nil
 	}
@@ -39,8 +39,8 @@ func prepareImage(dir string, g guest) (*image, error) {
 		return nil, err
 	}
 	var kernel []string
-	if g.build != nil {
-		err = g.build(img, g, dir)
+	if g.built != nil {
+		err = g.built.build(img, dir)
 	} else {
 		kernel, err = s.kernel(g.image)
 	}
