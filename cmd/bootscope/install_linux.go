@@ -31,9 +31,13 @@ kernel's command line switches it off for one boot: bootscope=off.
 Recordings go to /var/lib/bootscope; latest.bst there is the newest. The last five
 are kept, and at most 64 MB. Installing again replaces the options and arms it.
 
+With --init there is also /usr/bin/bootscope-init, for init= on the kernel's command
+line: the recording then begins before systemd does.
+
 ` + bootHelp,
 		Example: `  sudo bootscope install && sudo reboot
   sudo bootscope install --every-boot --milestone 'ready=journal:app.service:listening on'
+  sudo bootscope install --init                   and boot with init=/usr/bin/bootscope-init
   bootscope install --root /mnt/image --binary bootscope-linux-arm64`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

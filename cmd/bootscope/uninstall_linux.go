@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,7 @@ import (
 
 func newUninstallCommand() *cobra.Command {
 	var system bootunit.System
-	var keep bool
+	var keep, force bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove the unit, its program and its recordings",
@@ -20,6 +21,10 @@ bootscope didn't make stay. A recording that runs is ended first, unsaved with t
 others unless they are kept.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if system.IsInit() && !force {
+				return errors.New("this system was booted with init=/usr/bin/bootscope-init, and may not boot without that: " +
+					"take it off the kernel's command line and reboot first; --force uninstalls all the same")
+			}
 			if system.Live() {
 				if _, err := bootunit.Ask(bootunit.AskStop, stopPatience); err != nil && err != bootunit.ErrNotRecording {
 					return err
@@ -37,5 +42,6 @@ others unless they are kept.`,
 	}
 	cmd.Flags().StringVar(&system.Root, "root", "/", "`DIR` of the root file system to remove it from")
 	cmd.Flags().BoolVar(&keep, "keep-recordings", false, "leave the recordings where they are")
+	cmd.Flags().BoolVar(&force, "force", false, "uninstall even if the running system was booted with init=/usr/bin/bootscope-init")
 	return cmd
 }

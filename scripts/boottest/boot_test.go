@@ -25,7 +25,8 @@ type boot struct {
 	install []string           // arguments of bootscope install; nil boots without it
 	prepare func(string) error // changes the root before it boots; may be nil
 	kernel  string             // more of the kernel's command line
-	initrd  []byte             // more of the initramfs: an archive that comes after the image's own
+	// initrd makes the initramfs to boot; nil boots the image's own.
+	initrd func(own, name string) error
 	// cut ends the machine, as a power cut does, once its console shows this; "" waits for its own end.
 	cut string
 
@@ -93,17 +94,13 @@ var program = sync.OnceValues(func() (string, error) {
 	return name, nil
 })
 
-// initramfs is the image's own, with what this boot adds to it.
+// initramfs is the one to boot.
 func (b *boot) initramfs(img *image) (string, error) {
 	if b.initrd == nil {
 		return img.initrd, nil
 	}
-	own, err := os.ReadFile(img.initrd)
-	if err != nil {
-		return "", err
-	}
 	name := filepath.Join(b.dir, "initrd")
-	return name, os.WriteFile(name, append(own, b.initrd...), 0o644)
+	return name, b.initrd(img.initrd, name)
 }
 
 func (b *boot) qemu(img *image, disk string) error {

@@ -3,8 +3,14 @@
 package boottest
 
 import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -103,16 +109,7 @@ func checkFirstPrograms(t *testing.T, tr *trace) {
 // of when it has found the system's root.
 func TestInitramfs(t *testing.T) {
 	t.Parallel()
-	b := &boot{name: "initramfs", kernel: lean + heldBack + "rdinit=/bootscope-init", install: []string{"--hold=100s"}}
-	name, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.initrd = archive("bootscope-init", data)
+	b := &boot{name: "initramfs", kernel: lean + heldBack + "rdinit=/bootscope-init", install: []string{"--hold=100s"}, initrd: addProgram}
 	tr := b.early(t)
 	for _, path := range []string{"/init", "/usr/bin/run-init"} {
 		if !slices.ContainsFunc(tr.programs, func(e executed) bool { return e.pid == 1 && e.path == path }) {
@@ -120,6 +117,101 @@ func TestInitramfs(t *testing.T) {
 		}
 	}
 	t.Logf("attached at %.1f s, the system's root was there at %.1f s", seconds(tr.header.Start), seconds(tr.manager.Userspace))
+}
+
+// addProgram puts the program before the initramfs: the kernel unpacks one archive after the other.
+func addProgram(own, name string) error {
+	file, err := program()
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	image, err := os.ReadFile(own)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(archive("bootscope-init", data), image...), 0o644)
+}
+
+//go:embed systemd-initramfs
+var systemdInitramfs string
+
+// TestSystemdInitramfs has systemd in the initramfs too: it kills what it leaves behind there, and hands its
+// state over to the one of the system, which the program is put before once more. That boot has a phase more.
+func TestSystemdInitramfs(t *testing.T) {
+	t.Parallel()
+	b := &boot{name: "systemd-initramfs", install: []string{"--hold=100s", "--init"}, initrd: withSystemd,
+		kernel: lean + heldBack + "fsck.mode=skip rdinit=/bootscope-init init=/usr/bin/bootscope-init"}
+	tr := b.early(t)
+	checkFirstPrograms(t, tr)
+	checkPhases(t, b)
+	t.Logf("attached at %.1f s, the system's root was there at %.1f s", seconds(tr.header.Start), seconds(tr.manager.Userspace))
+}
+
+func withSystemd(_, name string) error {
+	file, err := program()
+	if err != nil {
+		return err
+	}
+	dir := name + "-files"
+	cmd := exec.Command("sh", "-c", systemdInitramfs, "systemd-initramfs", filepath.Join(cache, "root"), dir, file)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("making an initramfs with systemd: %w: %s", err, stderr.String())
+	}
+	return errors.Join(os.WriteFile(name, out, 0o644), os.RemoveAll(dir))
+}
+
+var initrdTimes = regexp.MustCompile(`Startup finished in (.*) \(kernel\) \+ (.*) \(initrd\) \+ (.*) \(userspace\) = `)
+
+// checkPhases compares the report's phases with those that systemd-analyze printed.
+func checkPhases(t *testing.T, b *boot) {
+	said := initrdTimes.FindStringSubmatch(b.text(t, "out/analyze-time"))
+	if said == nil {
+		t.Fatalf("systemd-analyze time says %q", b.text(t, "out/analyze-time"))
+	}
+	var report struct {
+		Phases []struct {
+			Name  string
+			Start float64 `json:"start_s"`
+			End   float64 `json:"end_s"`
+		}
+	}
+	b.report(t, &report)
+	names := []string{"kernel", "initrd", "userspace"}
+	if len(report.Phases) != len(names) {
+		t.Fatalf("the report's phases are %+v", report.Phases)
+	}
+	for i, p := range report.Phases {
+		want, err := systemdTime(said[i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := p.End - p.Start; p.Name != names[i] || max(took, want.Seconds())-min(took, want.Seconds()) > 0.01 {
+			t.Errorf("phase %s took %.3f s; systemd-analyze says %v for %s", p.Name, took, want, names[i])
+		}
+	}
+}
+
+// report reads the report of the boot's one recording.
+func (b *boot) report(t *testing.T, v any) {
+	t.Helper()
+	name, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(name, "report", "--json", b.recordings(t)[0]).Output()
+	if err != nil {
+		t.Fatalf("report --json: %v", err)
+	}
+	if err := json.Unmarshal(out, v); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func seconds(ns uint64) float64 { return time.Duration(ns).Seconds() }

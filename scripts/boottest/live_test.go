@@ -15,7 +15,9 @@ set -e
 cp /usr/lib/bootscope/bootscope /root/bootscope-live
 bootscope=/root/bootscope-live
 files() { find / -xdev -not -path '/var/log/*' -not -path '/tmp*' -not -path '/var/tmp*' -not -path '/out*' | sort; }
-$bootscope uninstall --keep-recordings
+echo "== refused"
+! $bootscope uninstall --keep-recordings 2>&1 # the kernel's command line names it
+$bootscope uninstall --keep-recordings --force
 files >/out/files-before
 echo "== install"
 $bootscope install --init --hold 100s --dir /var/lib/more-boots --milestone 'a b=journal:x.service:it is'
@@ -33,7 +35,7 @@ echo "== stopped"
 $bootscope status
 ls -l /usr/bin/bootscope-init /var/lib/more-boots
 echo "== uninstall"
-$bootscope uninstall
+$bootscope uninstall --force
 files >/out/files-after
 echo "== uninstalled"
 systemctl cat bootscope.service 2>&1 || true
@@ -60,6 +62,7 @@ func checkLive(t *testing.T, b *boot) {
 		said[name] = rest
 	}
 	for _, c := range []struct{ step, want string }{
+		{"refused", "this system was booted with init=/usr/bin/bootscope-init"},
 		{"install", "the next boot will be recorded in /var/lib/more-boots"},
 		{"status", "nothing is being recorded\nnext boot: will be recorded\n"},
 		{"systemd", "enabled\nactive\n"},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -129,6 +130,12 @@ func (s System) Uninstall(keepRecordings bool) ([]string, error) {
 		}
 	}
 	return removed, errors.Join(append(errs, s.reload())...)
+}
+
+// IsInit tells whether this is the running system, and the kernel's command line has bootscope-init as its
+// init: the next boot's may have it too.
+func (s System) IsInit() bool {
+	return s.Live() && exists(s.path(initLink)) && slices.Contains(strings.Fields(readFile("/proc/cmdline")), "init="+initLink)
 }
 
 // RecordingsDir finds in the unit's options where recordings go.

@@ -46,7 +46,7 @@ func (s *systemRoot) ready() bool {
 }
 
 // kind is the type of file system that a directory below /proc is on, 0 if it can't be told.
-func (s *systemRoot) kind(name string) int64 {
+func (s *systemRoot) kind(name string) uint32 {
 	fd, err := unix.Openat(int(s.proc.Fd()), name, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0
@@ -56,7 +56,7 @@ func (s *systemRoot) kind(name string) int64 {
 	if unix.Fstatfs(fd, &st) != nil {
 		return 0
 	}
-	return int64(st.Type)
+	return uint32(st.Type) // signed on some architectures
 }
 
 // enter goes there.
