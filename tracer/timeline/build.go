@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/bootscope/bootscope/tracer/event"
@@ -112,7 +113,7 @@ func newBuilder(src tracefile.Source, sinks []Sink) *builder {
 	}
 	if t != nil {
 		b.last = max(t.End, h.Start)
-		b.changes = t.CPUChanges
+		b.changes = slices.Clone(t.CPUChanges)
 	}
 	// In a trace that was cut off, the switches go on for a while after the last fork that is there.
 	b.forksOK = b.tl.Can.Process && t != nil

@@ -55,29 +55,53 @@ func (b *builder) changeCPU(change *tracefile.CPUChange) {
 	c := b.cpu(change.CPU)
 	switch {
 	case change.Online && c.offline:
-		c.enter(change.Time)
-	case !change.Online && !c.offline && c.current == nil:
-		c.leave(change.Time)
+		c.comeOnline(change.Time)
+	case !change.Online && !c.offline:
+		b.goOffline(c, change.Time)
 	}
-	// Else its own events have told it. With a thread on it a CPU doesn't go: this one is back already.
+	// Else its own events have told it.
 }
 
-// leave makes a CPU one that is offline. The last thing that it does is to become idle, so it left then.
-func (c *cpuState) leave(now uint64) {
+// goOffline makes a CPU one that is offline. The last that is seen of it is a switch to the thread that stops it
+// ("migration/N"): the kernel traces nothing on a CPU that is not online, so it left then. Where that thread
+// went is not known.
+func (b *builder) goOffline(c *cpuState, now uint64) {
 	if c.known {
 		now = max(c.since, c.seen)
+		if th := c.current; th != nil {
+			b.closeAs(th, Running, now)
+			th.state, th.fresh, th.woken = Unknown, false, false
+		}
 	}
 	c.account(now)
 	c.accountFrequency(now)
-	c.offline, c.known, c.fresh, c.left = true, false, false, now
+	c.offline, c.known, c.current, c.fresh, c.left = true, false, nil, false, now
 }
 
-// enter makes a CPU one that is online. What it does is not known yet.
-func (c *cpuState) enter(now uint64) {
+// comeOnline makes a CPU one that is online. What it does is not known yet.
+func (c *cpuState) comeOnline(now uint64) {
 	c.account(now)
 	c.accountFrequency(now)
 	c.offline = false
 	if now > c.left {
 		c.Absences = append(c.Absences, Absence{c.left, now})
 	}
+}
+
+// maxLateness is how long it may take until the recorder knows that a CPU has gone.
+const maxLateness = 1e9
+
+// wasAway tells whether a CPU has gone and is back before the recorder knew, now that its events don't follow
+// from one another.
+func (b *builder) wasAway(c *cpuState) bool {
+	for i, change := range b.changes {
+		switch {
+		case change.Time > b.now+maxLateness || change.CPU == c.ID && change.Online:
+			return false
+		case change.CPU == c.ID:
+			b.changes = slices.Delete(b.changes, i, i+1)
+			return true
+		}
+	}
+	return false
 }

@@ -28,17 +28,16 @@ func TestHotplug(t *testing.T) {
 			10.000 [1] 0 switch next=100
 			10.200 [1] 100 waking target=21
 			10.200 [1] 100 switch next=21 state=preempted
-			10.210 [1] 21 switch next=0 state=stopped
 			10.250 [0] 0 switch next=100
 			10.500 [1] 0 switch next=21
 			10.510 [1] 21 switch next=0 state=stopped
 			10.600 [0] 100 switch next=0 state=sleeping syscall=35
 			trailer {"end_ns":11000000000,"cpu_changes":[{"t_ns":10230000000,"cpu":1},{"t_ns":10520000000,"cpu":1,"online":true}]}`, `
 			CPU 0: 350 busy, 650 idle, 0 unknown, 0 offline
-			CPU 1: 220 busy, 490 idle, 0 unknown, 290 offline 210..500
-			all: 1710
+			CPU 1: 210 busy, 490 idle, 0 unknown, 300 offline 200..500
+			all: 1700
 			100/100 a: running 550, runnable 50, sleeping 400
-			21/21 migration/1: running 20, sleeping 200, stopped 780`},
+			21/21 migration/1: unknown 300, running 10, sleeping 200, stopped 490`},
 		{"comes for the first time", `"cpus":2,"online":[0],`, `
 			10.000 [0] 50 task state=S start=1s comm="a"
 			10.400 [1] 0 switch next=50
@@ -73,14 +72,26 @@ func TestHotplug(t *testing.T) {
 			CPU 1: 100 busy, 100 idle, 700 unknown, 0 offline
 			all: 1800
 			50/50 : running 100, sleeping 700`},
-		{"is back before anybody was told that it went: with a thread on it, it is there", `"cpus":2,`, `
-			10.100 [1] 0 switch next=50
+		{"is back before anybody was told that it went", `"cpus":2,`, `
+			10.100 [1] 0 switch next=21
+			10.300 [1] 0 switch next=50
 			10.900 [1] 50 switch next=0 state=sleeping syscall=35
 			trailer {"end_ns":11000000000,"cpu_changes":[{"t_ns":10500000000,"cpu":1},{"t_ns":10600000000,"cpu":1,"online":true}]}`, `
 			CPU 0: 0 busy, 0 idle, 1000 unknown, 0 offline
-			CPU 1: 800 busy, 200 idle, 0 unknown, 0 offline
-			all: 2000
-			50/50 : running 800, runnable 100, sleeping 100`},
+			CPU 1: 600 busy, 200 idle, 0 unknown, 200 offline 100..300
+			all: 1800
+			21/21 : unknown 900, runnable 100
+			50/50 : running 600, runnable 300, sleeping 100`},
+		{"a switch is missing long before it goes", `"cpus":2,`, `
+			10.000 [1] 0 switch next=21
+			10.100 [1] 0 switch next=50
+			10.300 [1] 50 switch next=0 state=sleeping syscall=35
+			trailer {"end_ns":12000000000,"cpu_changes":[{"t_ns":11500000000,"cpu":1}]}`, `
+			CPU 0: 0 busy, 0 idle, 2000 unknown, 0 offline
+			CPU 1: 300 busy, 0 idle, 0 unknown, 1700 offline 300..2000
+			all: 2300
+			21/21 : unknown 2000
+			50/50 : running 200, runnable 100, sleeping 1700`},
 		{"without switches, and with changes that make no sense", `"cpus":2,`, `
 			trailer {"end_ns":11000000000,"cpu_changes":[{"t_ns":9900000000,"cpu":0},{"t_ns":10300000000,"cpu":1},
 			{"t_ns":10400000000,"cpu":1,"online":true},{"t_ns":10400000000,"cpu":0,"online":true},

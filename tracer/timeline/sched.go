@@ -50,8 +50,8 @@ func (c *cpuState) account(now uint64) {
 
 func (b *builder) onSwitch(e *event.Switch) {
 	c := b.cpu(int(e.CPU))
-	c.seen, b.switched = b.now, b.now
 	prev := b.current(c, e.TID)
+	c.seen, b.switched = b.now, b.now
 	c.account(b.now)
 	if prev != nil {
 		b.leave(prev, e)
@@ -139,10 +139,10 @@ func (b *builder) wakeUnseen(th *Thread) {
 
 func (b *builder) onWaking(e *event.Waking) {
 	c := b.cpu(int(e.CPU))
-	c.seen, b.switched = b.now, b.now
 	if !c.known {
 		b.current(c, e.TID)
 	}
+	c.seen, b.switched = b.now, b.now
 	if e.Target == 0 {
 		return
 	}
@@ -189,10 +189,14 @@ func (b *builder) current(c *cpuState, tid uint32) *Thread {
 		if heir := b.renamed(c.current, tid); heir != nil {
 			return heir
 		}
-		b.forget(c)
+		if b.wasAway(c) {
+			b.goOffline(c, b.now)
+		} else {
+			b.forget(c)
+		}
 	}
 	if c.offline {
-		c.enter(b.now)
+		c.comeOnline(b.now)
 	}
 	wasFresh := c.fresh && len(b.gaps) == 0
 	if !wasFresh {
@@ -277,7 +281,7 @@ func (b *builder) finishCPUs() {
 		}
 		c.account(b.now)
 		if c.offline {
-			c.enter(b.now)
+			c.comeOnline(b.now)
 		}
 		b.tl.CPUs = append(b.tl.CPUs, c.CPU)
 	}
