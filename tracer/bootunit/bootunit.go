@@ -21,6 +21,11 @@ const (
 	initLink    = "/usr/bin/bootscope-init"
 )
 
+// The recorder keeps what it finds out about the kernel, in one of these (see record.CacheDir).
+const cacheDir = "/var/cache/bootscope"
+
+var keptFiles = []string{cacheDir + "/start.json", "/usr/lib/bootscope/start.json"}
+
 // A System is a root file system that bootscope is installed in: "/", or an image's.
 type System struct{ Root string }
 

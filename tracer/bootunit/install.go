@@ -115,7 +115,7 @@ func (s System) Uninstall(keepRecordings bool) ([]string, error) {
 			errs = append(errs, err)
 		}
 	}
-	for _, name := range []string{wantsLink, initLink, unitFile, optionsFile, binaryFile} {
+	for _, name := range append([]string{wantsLink, initLink, unitFile, optionsFile, binaryFile}, keptFiles...) {
 		remove(name)
 	}
 	if !keepRecordings {
@@ -124,7 +124,7 @@ func (s System) Uninstall(keepRecordings bool) ([]string, error) {
 		}
 	}
 	// Only if nothing of somebody else's is in them.
-	for _, name := range []string{filepath.Dir(binaryFile), filepath.Dir(wantsLink), dir} {
+	for _, name := range []string{filepath.Dir(binaryFile), filepath.Dir(wantsLink), cacheDir, dir} {
 		if os.Remove(s.path(name)) == nil {
 			removed = append(removed, s.path(name))
 		}

@@ -41,7 +41,7 @@ func tree(t *testing.T, root string) []string {
 func imageRoot(t *testing.T) (System, string) {
 	t.Helper()
 	root, program := t.TempDir(), filepath.Join(t.TempDir(), "program")
-	for _, dir := range []string{"etc/systemd/system", "etc/default", "var/lib", "usr/bin", "usr/lib"} {
+	for _, dir := range []string{"etc/systemd/system", "etc/default", "var/cache", "var/lib", "usr/bin", "usr/lib"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +84,11 @@ func TestInstallAndUninstall(t *testing.T) {
 	}
 	store := Store{Dir: s.path(install.Dir), BootID: "01234567-89ab", Once: "0123456789abcdef"}
 	record(t, &store, time.Now(), 10)
+	for _, name := range keptFiles {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(s.path(name)), 0o755), os.WriteFile(s.path(name), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, err := s.Uninstall(false); err != nil {
 		t.Fatal(err)
 	}
