@@ -110,7 +110,7 @@ func readLine(file string) string {
 
 // readFile returns a file's text, or "" if it can't be read.
 func readFile(file string) string {
-	b, err := os.ReadFile(file)
+	b, err := readWhole(file)
 	if err != nil {
 		return ""
 	}

@@ -3,8 +3,6 @@
 package system
 
 import (
-	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -18,7 +16,7 @@ func ReadMappings(found func(*event.Mapping) error) error {
 		return err
 	}
 	for _, pid := range pids {
-		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps")
+		text, err := readWhole("/proc/" + strconv.Itoa(pid) + "/maps")
 		if err != nil {
 			continue // it ended
 		}
@@ -40,24 +38,38 @@ func ReadMappings(found func(*event.Mapping) error) error {
 // parseMapping reads a line of /proc/PID/maps. It returns nil for what is not an executable mapping
 // of a file.
 func parseMapping(line string) *event.Mapping {
+	if at := strings.IndexByte(line, ' '); at < 0 || len(line) < at+5 || line[at+3] != 'x' {
+		return nil // most lines are
+	}
 	// The name starts at a fixed column or after one space, and may itself hold spaces.
 	fields := strings.SplitN(line, " ", 6)
-	if len(fields) < 6 || len(fields[1]) != 4 || fields[1][2] != 'x' {
+	if len(fields) < 6 || len(fields[1]) != 4 {
 		return nil
 	}
 	name := strings.TrimLeft(fields[5], " ")
 	if !strings.HasPrefix(name, "/") {
 		return nil
 	}
-	var start, end, offset, inode uint64
-	var major, minor uint32
-	if _, err := fmt.Sscanf(fields[0]+" "+fields[2]+" "+fields[3]+" "+fields[4], "%x-%x %x %x:%x %d",
-		&start, &end, &offset, &major, &minor, &inode); err != nil || end < start {
+	from, to, _ := strings.Cut(fields[0], "-")
+	major, minor, _ := strings.Cut(fields[3], ":")
+	var numbers [6]uint64
+	for i, text := range []string{from, to, fields[2], major, minor, fields[4]} {
+		base := 16
+		if i == 5 { // the inode
+			base = 10
+		}
+		var err error
+		if numbers[i], err = strconv.ParseUint(text, base, 64); err != nil {
+			return nil
+		}
+	}
+	start, end, offset, inode := numbers[0], numbers[1], numbers[2], numbers[5]
+	if end < start {
 		return nil
 	}
 	e := event.New(event.KindMapping).(*event.Mapping)
 	e.Start, e.Length, e.Offset = start, end-start, offset
-	e.Device, e.Inode = major<<20|minor, inode
+	e.Device, e.Inode = uint32(numbers[3])<<20|uint32(numbers[4]), inode
 	e.Protection, e.MapFlags = protection(fields[1])
 	e.SetTail([]byte(name))
 	return e

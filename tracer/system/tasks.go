@@ -73,7 +73,7 @@ func programOf(dir string, args bool) []byte {
 	exe, _ := os.Readlink(dir + "/exe")
 	tail := append([]byte(exe), 0)
 	if args {
-		cmdline, _ := os.ReadFile(dir + "/cmdline")
+		cmdline, _ := readWhole(dir + "/cmdline")
 		tail = append(tail, cmdline...)
 	}
 	if len(tail) > tailLimit {
@@ -84,7 +84,7 @@ func programOf(dir string, args bool) []byte {
 
 func readTask(dir string, pid, tid int) (*event.Task, error) {
 	now := BootTime() // the task may be gone a moment later
-	stat, err := os.ReadFile(dir + "/stat")
+	stat, err := readWhole(dir + "/stat")
 	if err != nil {
 		return nil, err
 	}
@@ -94,9 +94,8 @@ func readTask(dir string, pid, tid int) (*event.Task, error) {
 	}
 	task.Time, task.PID, task.TID = now, uint32(pid), uint32(tid)
 	// To the nanosecond, where the kernel keeps it (CONFIG_SCHED_INFO).
-	if text, err := os.ReadFile(dir + "/schedstat"); err == nil {
-		var ran uint64
-		if _, err := fmt.Sscan(string(text), &ran); err == nil {
+	if text, _, ok := strings.Cut(readFile(dir+"/schedstat"), " "); ok {
+		if ran, err := strconv.ParseUint(text, 10, 64); err == nil {
 			task.CPUTime = ran
 		}
 	}
