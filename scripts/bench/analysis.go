@@ -78,7 +78,7 @@ func (s *setup) reportOn(turns, rounds int) (*analysis, error) {
 
 func (s *setup) perfScript(turns int) (*analysis, error) {
 	file := s.file("analysis.data")
-	argv := append([]string{"perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_waking", "-o", file, "--"}, pingPong(turns)...)
+	argv := append([]string{"perf", "record", "-q", "-B", "-a", "-e", "sched:sched_switch,sched:sched_waking", "-o", file, "--"}, pingPong(turns)...)
 	if _, _, _, err := load(argv...); err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func benchIdle(s *setup) error {
 		{name: "bootscope record", output: file, command: s.recordArgs(file)},
 		{name: "bootscope idle", command: []string{s.bootscope, "idle", "--duration", (window + 10*time.Second).String()}},
 		{name: "perf record, the same events", output: s.file("idle.data"),
-			command: []string{"perf", "record", "-q", "-a", "-F", "199", "-e", bootscopesEvents, "-o", s.file("idle.data")}},
+			command: []string{"perf", "record", "-q", "-B", "-a", "-F", "199", "-e", bootscopesEvents, "-o", s.file("idle.data")}},
 	}
 	result := table{title: fmt.Sprintf("An idle machine, %.0f s each", window.Seconds()),
 		columns: []string{"tracer", "tracer's wake-ups per second", "tracer's CPU, s per hour", "BPF programs, s per hour", "interrupts of the machine per second"}}

@@ -129,7 +129,7 @@ func (s *setup) openWalls(l *openLoad, hook string) error {
 		baselineTracer("an empty BPF program", emptyProgram, hook),
 		{name: "bootscope, opens", output: s.file("opens.bst"), command: s.recordArgs(s.file("opens.bst"), "open")},
 		{name: "perf record -a -e syscalls:sys_exit_openat", output: s.file("opens.data"),
-			command: []string{"perf", "record", "-q", "-a", "-e", "syscalls:sys_exit_openat", "-o", s.file("opens.data")}},
+			command: []string{"perf", "record", "-q", "-B", "-a", "-e", "syscalls:sys_exit_openat", "-o", s.file("opens.data")}},
 		{name: "bpftrace, opensnoop", output: s.file("opens.txt"),
 			command: []string{"bpftrace", "-o", s.file("opens.txt"), "-e", execAndOpenSnoop}},
 	}

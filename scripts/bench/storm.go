@@ -56,7 +56,7 @@ func (s *setup) stormTracers() []*tracer {
 		{name: "nothing"},
 		{name: "bootscope, all probes", output: s.file("storm.bst"), command: s.recordArgs(s.file("storm.bst"))},
 		{name: "perf record, the same events", output: s.file("storm.data"),
-			command: []string{"perf", "record", "-q", "-a", "-F", "199", "-e", bootscopesEvents, "-o", s.file("storm.data")}},
+			command: []string{"perf", "record", "-q", "-B", "-a", "-F", "199", "-e", bootscopesEvents, "-o", s.file("storm.data")}},
 		{name: "bpftrace, execsnoop and opensnoop", output: s.file("storm.txt"),
 			command: []string{"bpftrace", "-o", s.file("storm.txt"), "-e", execAndOpenSnoop}},
 		{name: "systemd-bootchart", end: syscall.SIGHUP,

@@ -21,7 +21,7 @@ const switchHook, wakingHook = "tp_btf/sched_switch", "tp_btf/sched_waking"
 func (s *setup) switchTracers() []*tracer {
 	perf := func(name, events string) *tracer {
 		return &tracer{name: "perf record -a -e " + events, output: s.file(name),
-			command: []string{"perf", "record", "-q", "-a", "-e", events, "-o", s.file(name)}}
+			command: []string{"perf", "record", "-q", "-B", "-a", "-e", events, "-o", s.file(name)}}
 	}
 	return []*tracer{
 		{name: "nothing"},

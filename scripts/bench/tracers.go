@@ -138,8 +138,8 @@ func (r *running) startCommand() (*running, error) {
 	go func() { r.ended <- r.cmd.Wait() }()
 	select {
 	case err := <-r.ended:
-		first, _, _ := strings.Cut(strings.TrimSpace(messages.String()), "\n")
-		t.missing = fmt.Sprintf("does not work here: %s (%v)", first, err)
+		said := strings.Join(strings.Fields(messages.String()), " ")
+		t.missing = fmt.Sprintf("does not work here: %.100s (%v)", said, err)
 		return nil, nil
 	case <-time.After(settle):
 		return r, nil
