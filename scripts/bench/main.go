@@ -31,6 +31,7 @@ var benches = []bench{
 	{"opens", benchOpens},
 	{"idle", benchIdle},
 	{"start", benchStart},
+	{"size", benchSize},
 	{"analysis", benchAnalysis},
 	{"pressure", benchPressure},
 	{"goals", printGoals},
