@@ -21,6 +21,9 @@ VMTESTS = ./scripts/vmtest/... ./scripts/boottest/... ./scripts/idletest/...
 # The systems and architectures that analyse traces, and record them if they are Linux.
 PLATFORMS = linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
+# Those that only build: traces can be analysed there, there are no BPF programs to record with.
+OTHERS = linux/arm linux/riscv64
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -31,9 +34,9 @@ build: ## make bin/bootscope: one static binary, needs Go only
 
 .PHONY: cross
 cross: ## make build/bootscope-SYSTEM-ARCHITECTURE for every platform
-	@set -e; for p in $(PLATFORMS); do \
+	@set -e; for p in $(PLATFORMS) $(OTHERS); do \
 		out=build/bootscope-$$(echo $$p | tr / -); echo "build $$out"; \
-		GOOS=$${p%/*} GOARCH=$${p#*/} $(GOBUILD) -o $$out ./cmd/bootscope; \
+		GOARM=7 GOOS=$${p%/*} GOARCH=$${p#*/} $(GOBUILD) -o $$out ./cmd/bootscope; \
 	done
 
 .PHONY: demo
