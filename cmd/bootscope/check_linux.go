@@ -23,6 +23,7 @@ works, works in a lesser way or is off, why, and which kernel options would help
 Nothing is recorded. It needs the same rights as record.`,
 		Example: `  sudo bootscope check
   bootscope check --kernel-config >> bootscope.cfg     for a Yocto kernel
+  sudo bootscope check --btf vmlinux                   for a kernel without BTF
   sudo bootscope check --json | jq '.probes[] | select(.status != "on")'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,7 +48,7 @@ Nothing is recorded. It needs the same rights as record.`,
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON (schema bootscope.check/1)")
 	f.BoolVar(&fragment, "kernel-config", false, "print the options that a kernel needs for everything, and no more")
-	f.StringVar(&options.BTF, "btf", "", "`FILE` with the kernel's BTF, where it has none of its own: raw, or a vmlinux")
+	f.StringVar(&options.BTF, "btf", "", btfUsage)
 	f.BoolVar(&options.NoBTF, "no-btf", false, "check as on a kernel without BTF")
 	return cmd
 }

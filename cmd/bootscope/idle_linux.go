@@ -43,7 +43,7 @@ func recordWindow(cmd *cobra.Command, o *idleOptions) (*idle.Idle, error) {
 		file = filepath.Join(dir, "idle.bst")
 	}
 	options := record.Options{
-		Output: file, Force: o.force, Duration: o.duration, Idle: true, Tool: "bootscope " + toolVersion(),
+		Output: file, Force: o.force, Duration: o.duration, Idle: true, Tool: recordingTool(), Cache: startCache,
 		SampleHz: record.DefaultSampleHz, BufferBytes: record.DefaultBufferBytes,
 		Notice: func(format string, args ...any) { fmt.Fprintf(w, "bootscope: "+format+"\n", args...) },
 	}

@@ -31,6 +31,9 @@ kernel's command line switches it off for one boot: bootscope=off.
 Recordings go to /var/lib/bootscope; latest.bst there is the newest. The last five
 are kept, and at most 64 MB. Installing again replaces the options and arms it.
 
+What the recorder wants to know of the kernel that runs is found out now and kept
+beside the program: that makes the start in the next boot cheaper.
+
 With --init there is also /usr/bin/bootscope-init, for init= on the kernel's command
 line: the recording then begins before systemd does.
 
@@ -44,7 +47,8 @@ line: the recording then begins before systemd does.
 			if err := boot.parse(&options); err != nil { // a mistake is better told now than at the boot
 				return err
 			}
-			if install.Binary == "" {
+			own := install.Binary == ""
+			if own {
 				self, err := os.Executable()
 				if err != nil {
 					return fmt.Errorf("cannot find this program's file: %w", err)
@@ -54,6 +58,13 @@ line: the recording then begins before systemd does.
 			install.Dir, install.Hold = boot.options.Dir, boot.options.Hold
 			install.Buffers = boot.options.Memory + options.BufferBytes
 			install.Options = handedOn(cmd.Flags(), "root", "binary", "dir", "every-boot", "init")
+			if own && system.Live() {
+				// The next boot may be of the same kernel. If it can't be found out now, the boot does so by itself.
+				options.Tool = recordingTool()
+				if err := record.FillCache(options, record.InstallDir); err != nil && options.BTF != "" {
+					return err
+				}
+			}
 			if err := system.Install(install); err != nil {
 				return err
 			}
@@ -73,6 +84,7 @@ line: the recording then begins before systemd does.
 	boot.add(f)
 	f.DurationVarP(&options.Duration, "duration", "d", record.DefaultBootMax, "stop after this long in any case")
 	f.BoolVar(&options.NoArgs, "no-args", false, "leave out the arguments of programs: they can hold secrets")
+	f.StringVar(&options.BTF, "btf", "", btfUsage)
 	f.StringSliceVar(&options.Without, "without", nil, "`PROBES` to leave off")
 	f.IntVar(&options.SampleHz, "sample-hz", record.DefaultSampleHz, "CPU samples per second and CPU")
 	f.IntVar(&options.BufferBytes, "buffer", record.DefaultBufferBytes, "`BYTES` for all events but context switches, between kernel and recorder")

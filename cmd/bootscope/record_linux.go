@@ -13,8 +13,8 @@ import (
 
 func newRecordCommand() *cobra.Command {
 	options := record.Options{
-		Tool:  "bootscope " + toolVersion(),
-		Cache: []string{record.CacheDir, record.InstallDir},
+		Tool:  recordingTool(),
+		Cache: startCache,
 		Notice: func(format string, args ...any) {
 			fmt.Fprintf(os.Stderr, "bootscope: "+format+"\n", args...)
 		},
@@ -62,7 +62,7 @@ can be read if the recorder was killed. Data is written out every 5 s.`,
 	f.DurationVarP(&options.Duration, "duration", "d", 0, "stop after this long, such as 30s or 2m")
 	f.BoolVar(&options.NoArgs, "no-args", false, "leave out the arguments of programs: they can hold secrets")
 	f.BoolVar(&options.NoBTF, "no-btf", false, "record as on a kernel without BTF (less detail; for tests)")
-	f.StringVar(&options.BTF, "btf", "", "`FILE` with the kernel's BTF, where it has none of its own: raw, or a vmlinux")
+	f.StringVar(&options.BTF, "btf", "", btfUsage)
 	f.StringSliceVar(&options.Without, "without", nil, "`PROBES` to leave off: "+strings.Join(record.ProbeNames(), ", "))
 	f.StringToStringVar(&options.Attach, "attach", nil, "attach in one `WAY` only, such as open=kretprobe; a wrong one lists the right ones")
 	f.IntVar(&options.SampleHz, "sample-hz", record.DefaultSampleHz, "CPU samples per second and CPU")
@@ -70,6 +70,14 @@ can be read if the recorder was killed. Data is written out every 5 s.`,
 	boot.add(f)
 	return cmd
 }
+
+// recordingTool names this program in what it records.
+func recordingTool() string { return "bootscope " + toolVersion() }
+
+// startCache is where the next start finds what this one has found out about the kernel.
+var startCache = []string{record.CacheDir, record.InstallDir}
+
+const btfUsage = "`FILE` with the kernel's types, where it has none of its own: raw BTF, or the kernel's vmlinux"
 
 // checkRecordOptions finds the mistakes that the flags' types don't.
 func checkRecordOptions(options record.Options) error {

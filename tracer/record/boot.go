@@ -64,6 +64,9 @@ func RecordBoot(options Options, boot BootOptions) error {
 		return err
 	}
 	defer r.close()
+	if err := r.loader.kernel.badFile; err != nil {
+		options.Notice("%v: recorded without", err)
+	}
 	if r.syncGap = boot.Sync; boot.Sync > 0 {
 		r.flushGap = min(r.flushGap, boot.Sync) // what waits in the writer would be lost all the same
 	}

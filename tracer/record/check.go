@@ -36,6 +36,9 @@ func CheckKernel(options Options) (*Check, error) {
 		return nil, err
 	}
 	kernel := readKernel(options)
+	if kernel.badFile != nil {
+		return nil, kernel.badFile
+	}
 	l := newLoader(kernel, options)
 	defer l.close()
 	config := readKernelConfig(kernel.release)

@@ -18,6 +18,7 @@ type kernelFeatures struct {
 	plan     *plan    // how the objects are loaded on it
 	planKey  *planKey // nil: the plan is not to be kept
 	noTypes  error    // why its types aren't known
+	badFile  error    // the same, if it is --btf's fault
 	rtRingOK bool     // the ring buffer may be used where the kernel can't sleep: see ringLockSleeps
 }
 
@@ -45,6 +46,9 @@ func readKernel(options Options) kernelFeatures {
 		types, err := k.plan.kernelTypes()
 		if err != nil {
 			k.noTypes = err
+			if options.BTF != "" {
+				k.badFile = err
+			}
 			return k
 		}
 		k.plan.Facts = readFacts(types)

@@ -3,10 +3,15 @@
 package record
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/bootscope/bootscope/tracer/tracefile"
 )
@@ -60,4 +65,67 @@ func TestSecondStart(t *testing.T) {
 	same("another version", Options{Tool: "test 2", Cache: []string{dir}}, true)
 	same("no place for a file", Options{Tool: "test", Cache: []string{"/proc/no/such"}}, true)
 	same("types from a file", Options{Tool: "test", BTF: ownTypes, Cache: []string{dir}}, true)
+}
+
+// TestTypesFromFile records where the kernel's types are hidden, without and with a file that has them.
+func TestTypesFromFile(t *testing.T) {
+	types, err := os.ReadFile(ownTypes)
+	if err != nil {
+		t.Skip(err)
+	}
+	file := filepath.Join(t.TempDir(), "types")
+	if err := os.WriteFile(file, types, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	probe := func(file string) (s tracefile.ProbeStatus, err error) {
+		r, err := attach(Options{SampleHz: DefaultSampleHz, BufferBytes: DefaultBufferBytes, BTF: file, Notice: t.Logf})
+		if err != nil {
+			return s, err
+		}
+		defer r.close()
+		return r.statuses[0], nil
+	}
+	var without, with tracefile.ProbeStatus
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with its namespace
+		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+			unix.Mount("none", filepath.Dir(ownTypes), "tmpfs", 0, ""))
+		if err == nil {
+			without, err = probe("")
+		}
+		if err == nil {
+			with, err = probe(file)
+		}
+		done <- err
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if without.Status != tracefile.StatusLesser || !strings.Contains(without.Reason, "--btf FILE") {
+		t.Errorf("without types: %+v; want it lesser, and what would help", without)
+	}
+	if with.Status != tracefile.StatusOn || with.Via != "tp_btf" {
+		t.Errorf("with types from a file: %+v", with)
+	}
+}
+
+// TestWrongTypesFile: a recording doesn't begin with types that are no help.
+func TestWrongTypesFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "types")
+	if err := os.WriteFile(file, []byte("no BTF"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options := Options{BTF: file, SampleHz: DefaultSampleHz, BufferBytes: DefaultBufferBytes, Notice: t.Logf,
+		Output: filepath.Join(t.TempDir(), "out.bst"), Command: []string{"true"}}
+	_, recordErr := Record(options)
+	_, checkErr := CheckKernel(options)
+	for _, err := range []error{recordErr, checkErr, FillCache(options, t.TempDir())} {
+		if err == nil || !strings.Contains(err.Error(), file+" has no BTF") {
+			t.Errorf("%v; want that %s has no BTF", err, file)
+		}
+	}
+	if left, _ := filepath.Glob(options.Output + "*"); len(left) > 0 {
+		t.Errorf("%v is left behind", left)
+	}
 }

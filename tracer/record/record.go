@@ -41,6 +41,9 @@ func Record(options Options) (int, error) {
 		return 1, err
 	}
 	defer r.close()
+	if err := r.loader.kernel.badFile; err != nil {
+		return 1, err
+	}
 	stop := newStopper(r, options)
 	defer stop.close()
 	if err := early.err(); err != nil {

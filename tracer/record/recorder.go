@@ -90,6 +90,21 @@ func attach(options Options) (*recorder, error) {
 	return r, nil
 }
 
+// FillCache finds out ahead what a start with these options wants to know of the running kernel, and keeps
+// it in a directory.
+func FillCache(options Options, dir string) error {
+	if err := checkPrivileges(); err != nil {
+		return err
+	}
+	options.Cache, options.Notice = []string{dir}, func(string, ...any) {}
+	r, err := attach(options)
+	if err != nil {
+		return err
+	}
+	r.close()
+	return r.loader.kernel.badFile
+}
+
 func (r *recorder) openBuffers() (err error) {
 	if r.rings, err = mapSchedRings(r.loader.shared["sched_rings"]); err != nil {
 		return err
