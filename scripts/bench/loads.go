@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 	"unsafe"
@@ -13,7 +14,7 @@ import (
 )
 
 // asLoad as the first argument makes a load of this program: a tight loop of one system call. It prints
-// what each took, in nanoseconds.
+// what each took, in nanoseconds of wall time and of CPU time.
 const asLoad = "as-load"
 
 // closeEvery is how many files are opened before all are closed, by one system call.
@@ -34,7 +35,7 @@ func runLoad(name string, args []string) error {
 	if err != nil {
 		return err
 	}
-	var took time.Duration
+	var took spent
 	switch name {
 	case "calls":
 		took = repeatCalls(n)
@@ -46,34 +47,51 @@ func runLoad(name string, args []string) error {
 	default:
 		return fmt.Errorf("there is no load %q", name)
 	}
-	fmt.Println(float64(took.Nanoseconds()) / float64(n))
+	fmt.Println(float64(took.wall.Nanoseconds())/float64(n), float64(took.cpu.Nanoseconds())/float64(n))
 	return nil
 }
 
+// spent is time that went by, and how much of it the calling thread was on a CPU: what it took on a machine that
+// has other things to do as well.
+type spent struct{ wall, cpu time.Duration }
+
+// stopwatch starts to measure what the calling goroutine's loop takes.
+func stopwatch() (stop func() spent) {
+	runtime.LockOSThread()
+	begin, cpu := time.Now(), threadCPU()
+	return func() spent { return spent{time.Since(begin), threadCPU() - cpu} }
+}
+
+func threadCPU() time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) // every Linux has it
+	return time.Duration(t.Nano())
+}
+
 // repeatCalls calls what nobody records.
-func repeatCalls(n int) time.Duration {
-	begin := time.Now()
+func repeatCalls(n int) spent {
+	stop := stopwatch()
 	for range n {
 		_, _, _ = unix.RawSyscall(unix.SYS_GETPPID, 0, 0, 0)
 	}
-	return time.Since(begin)
+	return stop()
 }
 
 // openAll opens n files, whether they exist or not. The loop itself makes nothing but system calls.
-func openAll(n int, name func(i int) *byte) time.Duration {
+func openAll(n int, name func(i int) *byte) spent {
 	names := make([]*byte, n)
 	for i := range names {
 		names[i] = name(i)
 	}
 	const atCWD = ^uintptr(100 - 1)
-	begin := time.Now()
+	stop := stopwatch()
 	for i, name := range names {
 		_, _, _ = unix.RawSyscall6(unix.SYS_OPENAT, atCWD, uintptr(unsafe.Pointer(name)), unix.O_RDONLY, 0, 0, 0)
 		if i%closeEvery == closeEvery-1 {
 			_ = unix.CloseRange(20, 20+2*closeEvery, 0) // Go's own are below
 		}
 	}
-	return time.Since(begin)
+	return stop()
 }
 
 func cString(s string) *byte {

@@ -5,7 +5,21 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
+
+// spentSamples are what own loads tell: nanoseconds for each call.
+type spentSamples struct{ wall, cpu sample }
+
+// read takes what loads have printed, a line each. Other programs print other things.
+func (s *spentSamples) read(text string) {
+	for line := range strings.Lines(text) {
+		var wall, cpu float64
+		if n, _ := fmt.Sscanf(line, "%g %g\n", &wall, &cpu); n == 2 {
+			s.wall, s.cpu = append(s.wall, wall), append(s.cpu, cpu)
+		}
+	}
+}
 
 // A sample is one measurement repeated: the median is quoted, the spread says how far to trust it.
 type sample []float64

@@ -135,7 +135,7 @@ func (s *setup) openWalls(l *openLoad, hook string) error {
 	}
 	rounds := s.atMost(5)
 	result := table{title: fmt.Sprintf("%s, %d times, %d rounds", l.name, l.calls, rounds),
-		columns: []string{"tracer", "wall per call, ns", "added, ns", "added, to what the empty program adds"}}
+		columns: []string{"tracer", "wall per call, ns", "added, ns", "CPU time per call, ns", "added, ns", "added, to what the empty program adds"}}
 	if err := turns(rounds, tracers, nil, l.argv...); err != nil {
 		return err
 	}
@@ -145,12 +145,12 @@ func (s *setup) openWalls(l *openLoad, hook string) error {
 			result.addMissing(t.name, t.missing)
 			continue
 		}
-		added := t.told.minus(nothing)
+		added := t.told.cpu.minus(nothing.cpu)
 		ratio := "-"
-		if base := empty.minus(nothing).median(); t != tracers[0] && base > 0 {
+		if base := empty.cpu.minus(nothing.cpu).median(); t != tracers[0] && base > 0 {
 			ratio = fmt.Sprintf("%.2f", added.median()/base)
 		}
-		result.add(t.name, t.told.text("%.0f"), added.text("%.0f"), ratio)
+		result.add(t.name, t.told.wall.text("%.0f"), t.told.wall.minus(nothing.wall).text("%.0f"), t.told.cpu.text("%.0f"), added.text("%.0f"), ratio)
 	}
 	result.print()
 	return nil

@@ -28,9 +28,10 @@ type pressureCase struct {
 	stalled  bool    // its disk, for stall
 	stall    time.Duration
 
-	rate, each               sample // opens per second of the machine; ns for each, as its process sees it
-	recorded, lost, untold   sample // events
-	resident, written, takes sample // MB, MB, s
+	rate                     sample       // opens per second of the machine
+	each                     spentSamples // of an open
+	recorded, lost, untold   sample       // events
+	resident, written, takes sample       // MB, MB, s
 }
 
 // benchPressure opens a missing file on all CPUs as fast as they can, while the recorder's disk works or
@@ -140,13 +141,7 @@ func (c *pressureCase) press(opens int) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range strings.Fields(told) {
-		ns, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return fmt.Errorf("the load told %q: %w", told, err)
-		}
-		c.each = append(c.each, ns)
-	}
+	c.each.read(told)
 	c.takes = append(c.takes, wall.Seconds())
 	c.rate = append(c.rate, float64(opens*runtime.NumCPU())/wall.Seconds())
 	return nil
@@ -186,13 +181,13 @@ func (c *pressureCase) count(opens int) error {
 
 func (s *setup) printPressure(cases []*pressureCase, opens, rounds int) {
 	result := table{title: fmt.Sprintf("Back-pressure: %d opens of a missing file on each of %d CPUs at once, %d rounds", opens, runtime.NumCPU(), rounds),
-		columns: []string{"recorder", "opens per second", "each takes, ns", "recorded", "counted as lost", "made − recorded − lost", "recorder's largest resident set, MB", "file, MB"}}
+		columns: []string{"recorder", "opens per second", "wall for each, ns", "CPU time for each, ns", "recorded", "counted as lost", "made − recorded − lost", "recorder's largest resident set, MB", "file, MB"}}
 	for _, c := range cases {
-		result.add(c.name, c.rate.text("%.0f"), c.each.text("%.0f"), c.recorded.text("%.0f"), c.lost.text("%.0f"), c.untold.text("%.0f"),
+		result.add(c.name, c.rate.text("%.0f"), c.each.wall.text("%.0f"), c.each.cpu.text("%.0f"), c.recorded.text("%.0f"), c.lost.text("%.0f"), c.untold.text("%.0f"),
 			c.resident.text("%.1f"), c.written.text("%.1f"))
 	}
 	result.print()
 	works, stalled := cases[1], cases[2]
 	s.aim("Back-pressure: opens that are neither recorded nor counted as lost, disk stalled", "0; less than 0 are other processes'", stalled.untold.text("%.0f"))
-	s.aim("Back-pressure: what an open takes while the disk is stalled, to what it takes otherwise", "not more", fmt.Sprintf("%.2f", stalled.each.median()/works.each.median()))
+	s.aim("Back-pressure: CPU time of an open while the disk is stalled, to what it takes otherwise", "not more", fmt.Sprintf("%.2f", stalled.each.cpu.median()/works.each.cpu.median()))
 }

@@ -94,6 +94,7 @@ func (s *setup) switchPrograms(n int) error {
 	}
 	var empty, clock, bootscope switchCosts
 	var perRecord, perSwitch sample
+	lost := uint64(0)
 	for range s.rounds {
 		if err := empty.measure(emptyProgram, n); err != nil {
 			fmt.Fprintf(output, "\nBPF time can't be measured here: %v\n", err)
@@ -106,6 +107,9 @@ func (s *setup) switchPrograms(n int) error {
 		if err != nil {
 			return err
 		}
+		for _, l := range trailer.Lost {
+			lost += l.Count
+		}
 		bootscope.add(costOf(trailer, "sched_switch"), costOf(trailer, "sched_waking"))
 		switches, wakings, size, err := schedRecords(s.file("programs.bst"))
 		if err != nil {
@@ -115,6 +119,7 @@ func (s *setup) switchPrograms(n int) error {
 	}
 	printSwitchCosts(s, &empty, &clock, &bootscope)
 	fmt.Fprintf(output, "\nbootscope's file, all of it: %s bytes per record, %s bytes per switch with its wake-ups.\n", perRecord.text("%.2f"), perSwitch.text("%.2f"))
+	s.aim(fmt.Sprintf("Events lost in %d recordings of %d switches in a row", s.rounds, 2*n), "none", fmt.Sprint(lost))
 	return s.realSwitches()
 }
 

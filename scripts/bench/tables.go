@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -42,20 +41,30 @@ func (t *table) print() {
 	}
 }
 
-// replaceTables puts text between the two comments in a document that mark a table's place.
+// findTables splits a document at the two comments that mark the place of a bench's tables. The comments
+// stay with what is before and after.
+func findTables(document, name string) (before, after string, err error) {
+	text, err := os.ReadFile(document)
+	if err != nil {
+		return "", "", err
+	}
+	begin, end := "<!-- bench "+name+" -->\n", "<!-- end "+name+" -->\n"
+	before, rest, found := strings.Cut(string(text), begin)
+	if found {
+		_, after, found = strings.Cut(rest, end)
+	}
+	if !found {
+		return "", "", fmt.Errorf("%s has no place for the tables of %s: the lines %q and %q", document, name, begin, end)
+	}
+	return before + begin, end + after, nil
+}
+
 func replaceTables(document, name, text string) error {
-	old, err := os.ReadFile(document)
+	before, after, err := findTables(document, name)
 	if err != nil {
 		return err
 	}
-	begin, end := []byte("<!-- bench "+name+" -->\n"), []byte("<!-- end "+name+" -->\n")
-	before, rest, ok1 := bytes.Cut(old, begin)
-	_, after, ok2 := bytes.Cut(rest, end)
-	if !ok1 || !ok2 {
-		return fmt.Errorf("%s has no place for the tables of %s: %s … %s", document, name, bytes.TrimSpace(begin), bytes.TrimSpace(end))
-	}
-	made := bytes.Join([][]byte{before, begin, []byte(strings.TrimLeft(text, "\n")), end, after}, nil)
-	return os.WriteFile(document, made, 0o644)
+	return os.WriteFile(document, []byte(before+strings.TrimLeft(text, "\n")+after), 0o644)
 }
 
 // printMachine says what was measured, when and on what.

@@ -25,10 +25,10 @@ type tracer struct {
 	end     syscall.Signal            // that ends it; 0 is SIGINT
 	missing string                    // why it can't be measured here
 
-	wall, cpu sample // of the load, seconds
-	own       sample // CPU time of the tracer since the load began, its end included, seconds
-	size      sample // of the output, bytes
-	told      sample // what the load itself said, if it said a number
+	wall, cpu sample       // of the load, seconds
+	own       sample       // CPU time of the tracer since the load began, its end included, seconds
+	size      sample       // of the output, bytes
+	told      spentSamples // what the load itself said of each call, if it did
 }
 
 // settle is how long a tracer is given until the load starts.
@@ -73,9 +73,7 @@ func (t *tracer) turn(prepare func() error, argv []string) error {
 	t.wall, t.cpu = append(t.wall, wall.Seconds()), append(t.cpu, cpu.Seconds())
 	t.own = append(t.own, (own - before).Seconds())
 	t.size = append(t.size, float64(t.written()))
-	if told, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil {
-		t.told = append(t.told, told)
-	}
+	t.told.read(text)
 	return nil
 }
 
