@@ -106,7 +106,7 @@ func (r *recorder) costs() ([]tracefile.Program, tracefile.Self) {
 		measured, during = recorded, all
 	}
 	self := tracefile.Self{
-		StartCPU: r.startCPU, Attach: r.start - r.began, BytesWritten: uint64(r.writer.Size()),
+		StartCPU: r.startCPU, LoadCPU: uint64(r.loader.loading), Attach: r.start - r.began, BytesWritten: uint64(r.writer.Size()),
 	}
 	programs, probes := programCosts(r.programs, measured), r.probeOf()
 	for _, p := range programs {

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
+	"time"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
 )
 
 // A loader loads single programs of the two objects around one set of maps.
@@ -18,7 +21,8 @@ type loader struct {
 	options  Options
 	shared   map[string]*ebpf.Map // the maps that both objects have
 	objects  [2]*object
-	sysExits [2]*sysExit // by object, where in use
+	sysExits [2]*sysExit   // by object, where in use
+	loading  time.Duration // CPU time of loading programs, most of which is the verifier's
 }
 
 // An object is a BPF object whose maps exist and whose programs can be loaded one by one.
@@ -48,11 +52,24 @@ func (l *loader) program(kind objectKind, name string) (*ebpf.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	begin := threadCPU()
 	program, err := planned.load(o.maps.Maps)
+	l.loading += threadCPU() - begin
 	if err != nil && planned.Type == ebpf.Tracing && !hasOwnTypes() { // they came by --btf
 		return nil, fmt.Errorf("%w (the kernel checks this program by its own BTF, and has none)", err)
 	}
 	return program, err
+}
+
+// threadCPU is the CPU time of the thread that calls.
+func threadCPU() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }
 
 func (l *loader) object(kind objectKind) (*object, error) {

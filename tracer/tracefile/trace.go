@@ -131,9 +131,10 @@ type Program struct {
 
 // Self is what the recorder itself took.
 type Self struct {
-	CPU          uint64 `json:"cpu_ns"`       // user and system time of the recorder, in all
-	StartCPU     uint64 `json:"start_cpu_ns"` // of that, until everything was attached
-	BPF          uint64 `json:"bpf_ns"`       // run time of its programs, extrapolated by what they gave
+	CPU          uint64 `json:"cpu_ns"`                // user and system time of the recorder, in all
+	StartCPU     uint64 `json:"start_cpu_ns"`          // of that, until everything was attached
+	LoadCPU      uint64 `json:"load_cpu_ns,omitempty"` // of that, in the kernel, which verified its programs
+	BPF          uint64 `json:"bpf_ns"`                // run time of its programs, extrapolated by what they gave
 	MaxRSS       uint64 `json:"max_rss_bytes"`
 	Attach       uint64 `json:"attach_ns"` // from its start until everything was attached
 	BytesWritten uint64 `json:"bytes_written"`
