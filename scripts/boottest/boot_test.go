@@ -17,7 +17,7 @@ import (
 )
 
 // bootLimit is how long a boot may take, from QEMU's start to its end.
-const bootLimit = 6 * time.Minute
+const bootLimit = 15 * time.Minute
 
 // A boot is one run of the guest.
 type boot struct {

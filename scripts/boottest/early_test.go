@@ -25,7 +25,7 @@ const heldBack = " bootscope.hold=100s "
 // kind has found that before.
 func TestInit(t *testing.T) {
 	t.Parallel()
-	b := &boot{name: "init", kernel: lean + heldBack + "init=/usr/bin/bootscope-init", install: []string{"--hold=100s", "--init", "--quiet=3s", "--sync=5s"}, prepare: plantLive}
+	b := &boot{name: "init", kernel: lean + heldBack + "init=/usr/bin/bootscope-init", install: []string{"--hold=100s", "--init", "--sync=5s"}, prepare: plantLive}
 	tr := b.early(t)
 	if tr.manager == nil || tr.header.Start > tr.manager.Userspace {
 		t.Errorf("all was attached at %d ns, systemd began: %+v", tr.header.Start, tr.manager)

@@ -20,7 +20,7 @@ echo "== refused"
 $bootscope uninstall --keep-recordings --force
 files >/out/files-before
 echo "== install"
-$bootscope install --init --hold 100s --dir /var/lib/more-boots --milestone 'a b=journal:x.service:it is'
+$bootscope install --init --hold 100s --quiet 10m --dir /var/lib/more-boots --milestone 'a b=journal:x.service:it is'
 echo "== status"
 $bootscope status
 echo "== systemd"
@@ -28,7 +28,7 @@ systemctl is-enabled bootscope.service
 systemctl start bootscope.service
 systemctl is-active bootscope.service
 echo "== recording"
-$bootscope status
+until $bootscope status; do sleep 1; done
 echo "== stop"
 $bootscope stop
 echo "== stopped"

@@ -48,10 +48,20 @@ type Request struct {
 	Ask    string
 	Of     string // what it is about, if Ask needs that
 	answer chan Status
+	sent   chan struct{} // closed when the answer is on its way
 }
 
-// Answer sends the answer on its way.
-func (r Request) Answer(s Status) { r.answer <- s }
+// Answer sends the answer. It waits for that, but not for ever: this process may be about to end.
+func (r Request) Answer(s Status) {
+	r.answer <- s
+	select {
+	case <-r.sent:
+	case <-time.After(sendPatience):
+	}
+}
+
+// sendPatience is how long sending a small answer may take on a machine that has no time.
+const sendPatience = 5 * time.Second
 
 // A Control listens for requests.
 type Control struct {
@@ -105,7 +115,8 @@ func (c *Control) serve(conn *net.UnixConn, arrived func()) {
 		return
 	}
 	what, of, _ := strings.Cut(strings.TrimSpace(line), " ")
-	r := Request{Ask: what, Of: of, answer: make(chan Status, 1)}
+	r := Request{Ask: what, Of: of, answer: make(chan Status, 1), sent: make(chan struct{})}
+	defer close(r.sent)
 	c.Requests <- r
 	arrived()
 	_ = json.NewEncoder(conn).Encode(<-r.answer) // who asked may be gone

@@ -65,6 +65,8 @@ func (b *bootRecording) status() bootunit.Status {
 func (b *bootRecording) waitsFor(now uint64) string {
 	what := ""
 	switch {
+	case b.ending:
+		return "systemd and the journal to tell what they saw of the boot"
 	case b.quiet == nil:
 		for _, m := range b.sought {
 			if m.Name == b.until {

@@ -50,11 +50,13 @@ func (b *bootRecording) readKernelLog() error {
 // end asks systemd and the journal what they saw. One that can't be asked leaves a gap and a word.
 func (b *bootRecording) end(reason string) error {
 	b.settle(true)
+	b.ending = true
 	writer, notice := b.recorder.writer, b.recorder.options.Notice
 	if err := errors.Join(b.milestoneWatch.end(reason), b.readKernelLog()); err != nil {
 		return err
 	}
 	write := func(e event.Event) error {
+		b.answerAll() // all this can take a while
 		if err := writer.Event(e); err != nil {
 			return &writeError{err}
 		}
