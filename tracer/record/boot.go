@@ -125,6 +125,7 @@ type bootRecording struct {
 	root         *systemRoot // nil if the recorder is in it
 	cgroupsFound bool        // after an early start
 	disarming    bool
+	ending       bool
 }
 
 func newBootRecording(r *recorder, boot BootOptions, control *bootunit.Control) (*bootRecording, error) {
