@@ -65,6 +65,9 @@ func (r *recorder) attached() bool {
 	return err == nil && strings.Contains(string(message[:n]), "READY=1")
 }
 
+// searchPath is where programs of the system will be. The kernel gives its first process none.
+const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 // SetUp makes the recorder's process what the rest of the program expects: with /proc, /sys and /dev, and
 // with its output in the kernel's log, since there is no other yet.
 func SetUp() error {
@@ -83,6 +86,7 @@ func SetUp() error {
 	}
 	redirect("/dev/null", unix.O_RDONLY, 0)
 	redirect("/dev/kmsg", unix.O_WRONLY, 1, 2)
+	_ = os.Setenv("PATH", searchPath)
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // the first to go, as the unit is
 	return errors.Join(errs...)
 }
