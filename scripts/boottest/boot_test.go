@@ -115,7 +115,7 @@ func (b *boot) qemu(img *image, disk string) error {
 		"-accel", "tcg,thread=single", "-smp", "2", "-m", "1024", "-nodefaults", "-display", "none", "-no-reboot",
 		"-serial", "file:"+b.console(),
 		"-drive", "if=virtio,format=raw,cache=unsafe,file="+disk, "-kernel", img.kernel, "-initrd", initramfs,
-		"-append", "root=/dev/vda ro console=ttyS0 panic=-1 oops=panic mitigations=off "+b.kernel)
+		"-append", "root=/dev/vda ro console=ttyS0 panic=-1 oops=panic mitigations=off no_timer_check "+b.kernel)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	start := time.Now()

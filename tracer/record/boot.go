@@ -237,7 +237,7 @@ func (b *bootRecording) over() (string, error) {
 // save brings the recording to its place, waiting for the disk if need be, and answers who asked for it.
 func (b *bootRecording) save() (string, error) {
 	b.settle(true) // also if recording failed
-	b.disarmOnce()
+	b.disarmAtEnd()
 	path, err := b.output.save(b.stop, b.answerAll, b.recorder.options.Notice)
 	for _, r := range b.asked {
 		s := b.status()

@@ -89,11 +89,21 @@ func (b *bootRecording) startEarly() (err error) {
 	return err
 }
 
-// disarmOnce disarms later than others do: systemd has to find the unit that adopts the recorder first.
-func (b *bootRecording) disarmOnce() {
-	if b.options.Early && b.output.store.Once != "" && !b.disarming {
+// disarmAdopted disarms later than others do: systemd has to find the unit that adopts the recorder first.
+func (b *bootRecording) disarmAdopted() {
+	if b.output.store.Once != "" && !b.disarming {
 		b.disarming = true
 		go disarm(b.recorder.options.Notice)
+	}
+}
+
+// disarmAtEnd does so if no unit came.
+func (b *bootRecording) disarmAtEnd() {
+	if !b.options.Early || b.output.store.Once == "" || b.disarming {
+		return
+	}
+	if err := (bootunit.System{Root: "/"}).Disarm(); err != nil {
+		b.recorder.options.Notice("the next boot will be recorded too: %v", err)
 	}
 }
 
@@ -158,7 +168,7 @@ func (b *bootRecording) join(unit string) (s bootunit.Status) {
 	if once != "" {
 		b.output.store.Once = once
 	}
-	b.disarmOnce()
+	b.disarmAdopted()
 	return b.status()
 }
 
