@@ -61,10 +61,9 @@ func TestReadOnly(t *testing.T) {
 	if tr.trailer == nil || !strings.Contains(tr.trailer.Reason, "/var/lib/bootscope was not writable until 0.2 MB waited in memory") {
 		t.Fatalf("the recording doesn't say that it is cut short: %+v", tr.trailer)
 	}
-	if finished := tr.manager; finished != nil && finished.Finished != 0 && tr.trailer.End > finished.Finished {
-		t.Errorf("it ended at %.1f s, the boot was finished before", seconds(tr.trailer.End))
+	if tr.events < 1000 || len(tr.execs) < 10 {
+		t.Errorf("%d events, %d processes that called exec", tr.events, len(tr.execs))
 	}
-	checkUnitExecs(t, tr)
 }
 
 func plantReadOnly(root string) error {
