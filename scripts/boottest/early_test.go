@@ -122,6 +122,26 @@ func TestInitramfs(t *testing.T) {
 	t.Logf("attached at %.1f s, the system's root was there at %.1f s", seconds(tr.header.Start), seconds(tr.manager.Userspace))
 }
 
+// TestInitramfsDisarmed has the same kernel command line again, at the boot after the one that was to be
+// recorded. The real init isn't held back.
+func TestInitramfsDisarmed(t *testing.T) {
+	t.Parallel()
+	b := &boot{name: "initramfs-disarmed", kernel: lean + " rdinit=/bootscope-init", install: []string{}, initrd: addProgram, prepare: disarm}
+	b.run(t)
+	checkReached(t, b)
+	if names := b.recordings(t); len(names) > 0 {
+		t.Errorf("recordings: %v", names)
+	}
+	journal := b.text(t, "out/journal")
+	if n := strings.Count(journal, "armed for one boot, which was recorded before: nothing was kept"); n != 1 {
+		t.Errorf("%d lines say that nothing was kept; the log says:\n%s", n, linesWith(journal, "bootscope"))
+	}
+}
+
+func disarm(root string) error {
+	return os.Remove(filepath.Join(root, "etc/systemd/system/sysinit.target.wants/bootscope.service"))
+}
+
 // addProgram puts the program before the initramfs: the kernel unpacks one archive after the other.
 func addProgram(own, name string) error {
 	file, err := program()

@@ -117,6 +117,9 @@ func (b *bootRecording) settle(now bool) bool {
 		b.recorder.options.Notice("%v", err)
 	}
 	b.root = nil
+	if system := (bootunit.System{Root: "/"}); system.Installed() && !system.Armed() {
+		b.output.refused = bootunit.ErrSpent // an initramfs can't know
+	}
 	return true
 }
 

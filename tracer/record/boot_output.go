@@ -25,6 +25,7 @@ type bootOutput struct {
 	file      *tracefile.Output // nil while it waits
 	behind    io.Writer
 	why       error // that it can't be created
+	refused   error // that nobody wants it
 }
 
 // Write never refuses what has to wait: full tells the recorder to stop.
@@ -45,6 +46,9 @@ func (o *bootOutput) full() bool { return o.file == nil && o.bytes > o.limit }
 func (o *bootOutput) open(notice func(string, ...any)) error {
 	if o.file != nil {
 		return o.sync()
+	}
+	if o.refused != nil {
+		return o.refused
 	}
 	if o.file, o.why = o.store.Open(); o.why != nil {
 		o.file = nil
