@@ -88,8 +88,8 @@ func (c *cpuState) comeOnline(now uint64) {
 	}
 }
 
-// maxLateness is how long it may take until the recorder knows that a CPU has gone.
-const maxLateness = 1e9
+// maxLateness is how long it may take, on a busy machine, until the recorder knows that a CPU has gone.
+const maxLateness = 5e9
 
 // wasAway tells whether a CPU has gone and is back before the recorder knew, now that its events don't follow
 // from one another.

@@ -86,12 +86,12 @@ func TestHotplug(t *testing.T) {
 			10.000 [1] 0 switch next=21
 			10.100 [1] 0 switch next=50
 			10.300 [1] 50 switch next=0 state=sleeping syscall=35
-			trailer {"end_ns":12000000000,"cpu_changes":[{"t_ns":11500000000,"cpu":1}]}`, `
-			CPU 0: 0 busy, 0 idle, 2000 unknown, 0 offline
-			CPU 1: 300 busy, 0 idle, 0 unknown, 1700 offline 300..2000
-			all: 2300
-			21/21 : unknown 2000
-			50/50 : running 200, runnable 100, sleeping 1700`},
+			trailer {"end_ns":20000000000,"cpu_changes":[{"t_ns":18000000000,"cpu":1}]}`, `
+			CPU 0: 0 busy, 0 idle, 10000 unknown, 0 offline
+			CPU 1: 300 busy, 0 idle, 0 unknown, 9700 offline 300..10000
+			all: 10300
+			21/21 : unknown 10000
+			50/50 : running 200, runnable 100, sleeping 9700`},
 		{"without switches, and with changes that make no sense", `"cpus":2,`, `
 			trailer {"end_ns":11000000000,"cpu_changes":[{"t_ns":9900000000,"cpu":0},{"t_ns":10300000000,"cpu":1},
 			{"t_ns":10400000000,"cpu":1,"online":true},{"t_ns":10400000000,"cpu":0,"online":true},
