@@ -68,6 +68,12 @@ func (r *recorder) attached() bool {
 // searchPath is where programs of the system will be. The kernel gives its first process none.
 const searchPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+// Of linux/ioprio.h.
+const (
+	whoProcess = 1
+	bestEffort = 2
+)
+
 // SetUp makes the recorder's process what the rest of the program expects: with /proc, /sys and /dev, and
 // with its output in the kernel's log, since there is no other yet.
 func SetUp() error {
@@ -87,7 +93,9 @@ func SetUp() error {
 	redirect("/dev/null", unix.O_RDONLY, 0)
 	redirect("/dev/kmsg", unix.O_WRONLY, 1, 2)
 	_ = os.Setenv("PATH", searchPath)
-	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // the first to go, as the unit is
+	// As the unit: the first to go, and the last to read or write.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+	_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, whoProcess, 0, bestEffort<<13|7)
 	return errors.Join(errs...)
 }
 
