@@ -35,7 +35,7 @@ const (
 
 // unused are the large parts of the source of which no such kernel has anything. Kconfig wants its own files.
 var unused = []string{
-	"*/drivers/gpu/*.[ch]", "*/drivers/net/*.[ch]", "*/drivers/media/*.[ch]", "*/drivers/staging/*.[ch]",
+	"*/drivers/gpu/*.[ch]", "*/drivers/net/*/*.[ch]", "*/drivers/media/*.[ch]", "*/drivers/staging/*.[ch]",
 	"*/sound/*.[ch]", "*.dts", "*.dtsi", "*/tools/testing/*",
 }
 

@@ -48,6 +48,11 @@ var guests = []guest{
 	{arch: "arm64", kernel: "6.1", suite: "bookworm", python: "3.11", functions: "kretprobe", image: "linux-image-arm64"},
 	{arch: "arm64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-arm64"},
 	{arch: "arm64", kernel: "7", suite: "testing", python: "3.14", preemptible: true, image: "linux-image-arm64"},
+
+	// PREEMPT_RT: nearly every lock may sleep, and nearly everything can be preempted.
+	{arch: "amd64", kernel: "6.1", variant: "rt", suite: "bookworm", python: "3.11", preemptible: true, image: "linux-image-rt-amd64"},
+	{arch: "amd64", kernel: "7", variant: "rt", suite: "testing", python: "3.14", preemptible: true, image: "linux-image-rt-amd64"},
+	{arch: "arm64", kernel: "6.12", variant: "rt", suite: "trixie", python: "3.13", preemptible: true, image: "linux-image-rt-arm64"},
 }
 
 // A machine is what QEMU emulates for an architecture.
