@@ -90,7 +90,7 @@ type place struct {
 // readEvents makes c a cursor over a chunk of events. They are only nearly in order: CPUs overtake each
 // other between reading the clock and reserving their place.
 func (c *cursor) readEvents(raw []byte, decoder *event.Decoder, sizes *sizeTable) {
-	places := make([]place, 0, min(int(c.chunk.Count), len(raw)/event.HeaderSize))
+	places := make([]place, 0, min(c.chunk.Count, uint32(len(raw)/event.HeaderSize)))
 	for at := 0; at < len(raw); {
 		n, err := sizes.of(raw[at:])
 		if err != nil {
