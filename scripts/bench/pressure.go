@@ -53,7 +53,7 @@ func benchPressure(s *setup) error {
 		{name: "bootscope", recorder: recorder()},
 		{name: fmt.Sprintf("bootscope, its disk stalled for %.1f s", stall.Seconds()), recorder: recorder(), stalled: true, stall: stall},
 	}
-	opens, rounds := s.scaled(4_000_000, 100_000), s.atMost(3)
+	opens, rounds := s.scaled(5_000_000, 100_000), s.atMost(3)
 	for range rounds {
 		for _, c := range cases {
 			if err := c.run(disk, opens); err != nil {
