@@ -23,8 +23,9 @@ import (
 var guestFiles embed.FS
 
 const (
-	// bootLimit is how long a guest may take, from QEMU's start to its end.
-	bootLimit = 4 * time.Minute
+	// bootLimit is how long a guest may take, from QEMU's start to its end: half a minute, or three if the host is
+	// busy.
+	bootLimit = 10 * time.Minute
 	// resultLimit is the size of the disk that takes the results.
 	resultLimit = 64 << 20
 )

@@ -3,6 +3,7 @@
 package vmtest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,11 @@ var expected = []struct{ probe, btf, noBTF string }{
 	{"sample", "perf/cpu-clock", "perf/cpu-clock"},
 	{"mapping", "perf/mmap2", "perf/mmap2"},
 	{"cgroup", "tp_btf", ""},
+	{idleProbe, "tp_btf", ""},
 }
+
+// idleProbe has too many events for any other recording than one of an idle machine.
+const idleProbe = "irq"
 
 // A mode is one recording in the guest's self-test, by the name of its files.
 type mode struct {
@@ -46,28 +51,26 @@ var allModes = []mode{
 
 // modes are those that the guest's kernel can take and that differ on it.
 func modes(g guest) []mode {
-	if g.noBTF {
-		return allModes[:1]
+	n := 2 // unasked
+	switch {
+	case g.noBTF:
+		n = 1
+	case g.every:
+		n = len(allModes)
 	}
-	switch g.functions {
-	case "kretprobe":
-		return []mode{allModes[0], allModes[1], allModes[3]}
-	case "tp_btf":
-		return allModes[:2]
-	}
-	return allModes
+	return slices.DeleteFunc(slices.Clone(allModes[:n]), func(m mode) bool { return m.attach["open"] == cmp.Or(g.functions, "fexit") })
 }
 
-// flags are what makes bootscope record in this mode.
-func (m mode) flags() string {
-	var flags []string
+// arguments make bootscope record in this mode, or check.
+func (m mode) arguments(command string) string {
+	arguments := []string{command}
 	if m.noBTF {
-		flags = append(flags, "--no-btf")
+		arguments = append(arguments, "--no-btf")
 	}
 	for _, probe := range slices.Sorted(maps.Keys(m.attach)) {
-		flags = append(flags, "--attach", probe+"="+m.attach[probe])
+		arguments = append(arguments, "--attach", probe+"="+m.attach[probe])
 	}
-	return strings.Join(flags, " ")
+	return strings.Join(arguments, " ")
 }
 
 // via tells how each probe has to be attached in a mode.

@@ -20,6 +20,8 @@ type guest struct {
 	// functions is the best way in which functions of the kernel can be traced, as --attach calls it: "fexit"
 	// (on arm64 from 6.4 on), "kretprobe", or "tp_btf", which is at the end of system calls. "" is fexit.
 	functions string
+	// every: it is tried in every way that it can be, not only in those that are taken unasked.
+	every bool
 	// noBTF: the kernel has no type information of its own.
 	noBTF bool
 	// ways are those by probe in which this kernel differs from the table of what is expected, "" for off.
@@ -39,15 +41,18 @@ func (g guest) name() string {
 	return name
 }
 
+// idles tells whether an idle recording is made, too.
+func (g guest) idles() bool { return g.every && !g.noBTF }
+
 var guests = []guest{
-	{arch: "amd64", kernel: "5.10", suite: "bullseye", python: "3.9", image: "linux-image-amd64"},
+	{arch: "amd64", kernel: "5.10", suite: "bullseye", python: "3.9", every: true, image: "linux-image-amd64"},
 	{arch: "amd64", kernel: "6.1", suite: "bookworm", python: "3.11", image: "linux-image-amd64"},
 	{arch: "amd64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-amd64"},
 	{arch: "amd64", kernel: "7", suite: "testing", python: "3.14", preemptible: true, image: "linux-image-amd64"},
 	{arch: "arm64", kernel: "5.10", suite: "bullseye", python: "3.9", functions: "kretprobe", image: "linux-image-arm64"},
 	{arch: "arm64", kernel: "6.1", suite: "bookworm", python: "3.11", functions: "kretprobe", image: "linux-image-arm64"},
 	{arch: "arm64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-arm64"},
-	{arch: "arm64", kernel: "7", suite: "testing", python: "3.14", preemptible: true, image: "linux-image-arm64"},
+	{arch: "arm64", kernel: "7", suite: "testing", python: "3.14", preemptible: true, every: true, image: "linux-image-arm64"},
 
 	// PREEMPT_RT: nearly every lock may sleep, and nearly everything can be preempted.
 	{arch: "amd64", kernel: "6.1", variant: "rt", suite: "bookworm", python: "3.11", preemptible: true, image: "linux-image-rt-amd64"},
