@@ -5,6 +5,7 @@ package record
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -53,6 +54,8 @@ type recorder struct {
 // attach loads and attaches everything that this kernel allows. It fails only when nothing at all
 // can be recorded.
 func attach(options Options) (*recorder, error) {
+	// A start leaves less than 10 MB behind. To collect that is as dear as to parse the kernel's types.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := &recorder{options: options, began: system.BootTime(), interval: drainInterval, flushGap: flushInterval}
 	if err := rlimit.RemoveMemlock(); err != nil { // before 5.11 maps count against it
 		options.Notice("cannot raise the limit of locked memory (CAP_SYS_RESOURCE): %v", err)
