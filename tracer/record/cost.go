@@ -48,9 +48,12 @@ type statsWindow struct {
 	broken   bool      // this kernel has none
 }
 
-// tick switches when it is time to. It is told what the programs have given so far.
+// due tells whether it is time to switch.
+func (s *statsWindow) due(now time.Time) bool { return !s.broken && !now.Before(s.next) }
+
+// tick switches if it is time to. It is told what the programs have given so far.
 func (s *statsWindow) tick(now time.Time, o tally) {
-	if s.broken || now.Before(s.next) {
+	if !s.due(now) {
 		return
 	}
 	if s.enabled != nil {

@@ -139,23 +139,30 @@ var earlyOpener = newLoad("early-opens", func([]string) int {
 // a calm after it, in which programs cost next to nothing.
 func TestCostIsExtrapolatedByEvents(t *testing.T) {
 	tr, _ := earlyOpener.record(t, record.Options{})
-	var runTime, window uint64
-	for _, p := range tr.Trailer().Programs {
-		runTime, window = runTime+p.RunTime, p.Measured
-	}
-	self := tr.Trailer().Self
-	var within, all uint64
-	for _, e := range tr.events {
-		if all++; e.Head().Time < tr.Header().Start-self.Attach+window {
-			within++
+	self, window := tr.Trailer().Self, tr.Trailer().Programs[0].Measured
+	isSched := func(k event.Kind) bool { return k == event.KindSwitch || k == event.KindWaking }
+	within, all := map[bool]float64{}, map[bool]float64{}
+	for e, err := range tr.Events() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sched := isSched(event.Kind(e.Head().Kind))
+		if all[sched]++; e.Head().Time < tr.Header().Start-self.Attach+window {
+			within[sched]++
 		}
 	}
-	t.Logf("%d of %d events in the %s with statistics: %s measured, %s in all", within, all, ms(window), ms(runTime), ms(self.BPF))
-	if within < all/2 {
-		t.Skipf("%d of %d events came within the first %s: the machine is too busy", within, all, ms(window))
+	var want float64
+	for _, p := range tr.Trailer().Programs {
+		sched := p.Name == "sched_switch" || p.Name == "sched_waking"
+		want += float64(p.RunTime) * all[sched] / within[sched]
+	}
+	t.Logf("%.0f of %.0f switches and wakings, %.0f of %.0f other events in the %s with statistics: %s in all, want about %.3f ms",
+		within[true], all[true], within[false], all[false], ms(window), ms(self.BPF), want/1e6)
+	if within[false] < all[false]/2 {
+		t.Skip("the events came later than the statistics: the machine is too busy")
 	}
 	// The time was five times longer in all.
-	if want := float64(runTime) * float64(all) / float64(within); float64(self.BPF) > 1.5*want || float64(self.BPF) < want/1.5 {
+	if float64(self.BPF) > 1.1*want || float64(self.BPF) < want/1.1 {
 		t.Errorf("the programs ran for %s in all, want about %.0f ms", ms(self.BPF), want/1e6)
 	}
 }

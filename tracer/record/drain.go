@@ -84,7 +84,9 @@ func (r *recorder) wake() { _ = r.events.Flush() }
 // round drains for one interval and does what is to be done now and then.
 func (r *recorder) round(deadline time.Time) error {
 	now := time.Now()
-	r.stats.tick(now, r.tally())
+	if err := r.switchStats(now); err != nil {
+		return err
+	}
 	next := r.nextRound(now)
 	if deadline.Before(next) && !deadline.IsZero() {
 		next = deadline
@@ -109,6 +111,17 @@ func (r *recorder) round(deadline time.Time) error {
 		return r.writer.Flush()
 	}
 	return nil
+}
+
+// switchStats switches the kernel's statistics when it is time to. What the programs gave until then is
+// drained, so that it counts for the right side.
+func (r *recorder) switchStats(now time.Time) error {
+	if !r.stats.due(now) {
+		return nil
+	}
+	err := r.drainUntil(now)
+	r.stats.tick(now, r.tally())
+	return err
 }
 
 // writeSteps writes the snapshots that were taken when the wall clock was set.
