@@ -1,6 +1,6 @@
 // Package vmtest boots real Debian kernels in QEMU, without KVM, and tries bootscope in each: does
 // every probe attach in the way that is expected of that kernel, does a Python start-up come out
-// whole, is the kernel still well afterwards?
+// whole and right, is the kernel still well afterwards? docs/kernels.md is made of the answers.
 //
 // A guest is a kernel package and an initramfs of the same suite's packages (busybox, Python) with
 // the static bootscope binary and the scripts in guest/. It writes its results as a tar archive onto a
