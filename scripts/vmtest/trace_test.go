@@ -120,7 +120,10 @@ func checkWhole(t *testing.T, tl *timeline.Timeline, g guest) {
 		t.Fatal("the trace has no end")
 	}
 	for _, l := range tl.Losses {
-		if !g.mayMiss(l) && l.Count != 0 || l.Count > tl.Events/20 {
+		// Where the kernel stops a program in a task, it passes over the same one in each other task of that CPU until
+		// the task goes on. Of one at the end of every system call these are many, and few would have told anything.
+		stopped := g.preemptible && l.Reason == event.LostSkipped.String()
+		if !g.mayMiss(l) && l.Count != 0 || l.Count > tl.Events/20 && !stopped {
 			t.Errorf("%d events of %s were lost: %s; %d were recorded", l.Count, l.Probe, l.Reason, tl.Events)
 		}
 	}
