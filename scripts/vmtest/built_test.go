@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+	"testing"
 
 	"github.com/bootscope/bootscope/tracer/record"
 )
@@ -57,21 +57,42 @@ func (b *builtKernel) config() string {
 	return c.String()
 }
 
+// builtGuests have kernels with all that bootscope asks for.
+var builtGuests = []guest{
+	{arch: "amd64", kernel: "6.1", variant: "complete", suite: sourceSuite, python: "3.11", every: true, built: without()},
+}
+
+// TestBuiltKernels records on each of them as TestKernels does on packaged ones.
+func TestBuiltKernels(t *testing.T) {
+	var all matrix
+	for _, g := range builtGuests {
+		t.Run(g.variant, func(t *testing.T) {
+			program, err := programs[g.arch]()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := start(t, g, map[string][]byte{"usr/bin/bootscope": program, "modes": modesFile(g)})
+			for _, m := range modes(g) {
+				t.Run(m.name, func(t *testing.T) { checkMode(t, r, m, &all) })
+			}
+			checkIdle(t, r, &all)
+			checkAdvice(t, r)
+			checkKernelLog(t, string(r.results["dmesg"]))
+		})
+	}
+}
+
 // isIn tells whether the image in dir has this kernel.
 func (b *builtKernel) isIn(dir string) bool {
 	config, err := os.ReadFile(filepath.Join(dir, "config"))
 	return err == nil && string(config) == b.config()
 }
 
-var building sync.Mutex // the one tree
-
 // build makes the kernel of img in dir.
 func (b *builtKernel) build(img *image, dir string) error {
 	if runtime.GOARCH != "amd64" {
 		return errors.New("kernels are only built on amd64, for amd64")
 	}
-	building.Lock()
-	defer building.Unlock()
 	tree, err := filepath.Abs(filepath.Join(cache, sourcePackage))
 	if err != nil {
 		return err
