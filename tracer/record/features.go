@@ -43,3 +43,12 @@ var kprobes = &feature{
 		return err
 	},
 }
+
+// The tracepoint is in every kernel: where nothing changes the frequency, it would be attached and say nothing.
+var cpufreq = &feature{
+	name: "scaling of CPU frequencies", config: "CONFIG_CPU_FREQ, and no cpufreq.off=1",
+	probe: func() error {
+		_, err := os.Stat("/sys/devices/system/cpu/cpufreq")
+		return err
+	},
+}

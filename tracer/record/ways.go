@@ -17,7 +17,7 @@ type way struct {
 	programs []hook
 	status   string   // what the probe's status is when this way works
 	note     string   // what a lesser way lacks or costs
-	needs    *feature // asked before anything is loaded, where loading is dear; nil: just try
+	needs    *feature // asked before anything is loaded, where that is dear or tells nothing; nil: just try
 	config   []string // kernel options that it needs besides those of every way
 	// anyLock: the programs run where the kernel may sleep, or leave the ring buffer alone, so its lock may sleep.
 	anyLock bool
@@ -144,9 +144,11 @@ var probes = []probe{
 			programs: []hook{{program: "fault", attach: attachMajorFault}}},
 	}},
 	{id: event.ProbeCpufreq, ways: []way{
-		{via: "tp_btf/cpu_frequency", config: []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_CPU_FREQ"}, object: coreObject, status: tracefile.StatusOn,
+		{via: "tp_btf/cpu_frequency", needs: cpufreq, config: []string{"CONFIG_DEBUG_INFO_BTF", "CONFIG_CPU_FREQ"},
+			object: coreObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "cpufreq", attach: attachTracing}}},
-		{via: "tracepoint/power/cpu_frequency", config: []string{"CONFIG_CPU_FREQ"}, object: plainObject, status: tracefile.StatusOn,
+		{via: "tracepoint/power/cpu_frequency", needs: cpufreq, config: []string{"CONFIG_CPU_FREQ"},
+			object: plainObject, status: tracefile.StatusOn,
 			programs: []hook{{program: "cpufreq", attach: attachTracepoint, target: "power/cpu_frequency"}}},
 	}},
 	{id: event.ProbeSample, ways: []way{
