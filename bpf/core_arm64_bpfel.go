@@ -113,7 +113,9 @@ type CoreScratch struct {
 	Used      uint32
 	Dentry    uint64
 	Mount     uint64
+	Root      uint64
 	PathFlags uint64
+	Entry     [4]uint64
 	Event     [4608]uint8
 }
 
@@ -159,6 +161,7 @@ const (
 	CoreProgDirectReclaimBegin = "direct_reclaim_begin"
 	CoreProgDirectReclaimEnd   = "direct_reclaim_end"
 	CoreProgFault              = "fault"
+	CoreProgFdatasyncFexit     = "fdatasync_fexit"
 	CoreProgFsyncFexit         = "fsync_fexit"
 	CoreProgHrtimerEntry       = "hrtimer_entry"
 	CoreProgHrtimerExit        = "hrtimer_exit"
@@ -167,6 +170,7 @@ const (
 	CoreProgListenFexit        = "listen_fexit"
 	CoreProgMemcgReclaimBegin  = "memcg_reclaim_begin"
 	CoreProgMemcgReclaimEnd    = "memcg_reclaim_end"
+	CoreProgMsyncFexit         = "msync_fexit"
 	CoreProgOpenFexit          = "open_fexit"
 	CoreProgOpenKretprobe      = "open_kretprobe"
 	CoreProgPageAdded          = "page_added"
@@ -182,6 +186,7 @@ const (
 	CoreProgSoftirqEntry       = "softirq_entry"
 	CoreProgSoftirqExit        = "softirq_exit"
 	CoreProgSyncFexit          = "sync_fexit"
+	CoreProgSyncFileRangeFexit = "sync_file_range_fexit"
 	CoreProgSyncKretprobe      = "sync_kretprobe"
 	CoreProgSyncfsFexit        = "syncfs_fexit"
 	CoreProgSysExit            = "sys_exit"
@@ -191,7 +196,6 @@ const (
 	CoreVarHasLoop             = "has_loop"
 	CoreVarHasTaskPtRegs       = "has_task_pt_regs"
 	CoreVarOffsets             = "offsets"
-	CoreVarPathEpoch           = "path_epoch"
 	CoreVarReaderWoken         = "reader_woken"
 	CoreVarSignalFromSched     = "signal_from_sched"
 	CoreVarSwitchStateArg      = "switch_state_arg"
@@ -252,6 +256,7 @@ type CoreProgramSpecs struct {
 	DirectReclaimBegin *ebpf.ProgramSpec `ebpf:"direct_reclaim_begin"`
 	DirectReclaimEnd   *ebpf.ProgramSpec `ebpf:"direct_reclaim_end"`
 	Fault              *ebpf.ProgramSpec `ebpf:"fault"`
+	FdatasyncFexit     *ebpf.ProgramSpec `ebpf:"fdatasync_fexit"`
 	FsyncFexit         *ebpf.ProgramSpec `ebpf:"fsync_fexit"`
 	HrtimerEntry       *ebpf.ProgramSpec `ebpf:"hrtimer_entry"`
 	HrtimerExit        *ebpf.ProgramSpec `ebpf:"hrtimer_exit"`
@@ -260,6 +265,7 @@ type CoreProgramSpecs struct {
 	ListenFexit        *ebpf.ProgramSpec `ebpf:"listen_fexit"`
 	MemcgReclaimBegin  *ebpf.ProgramSpec `ebpf:"memcg_reclaim_begin"`
 	MemcgReclaimEnd    *ebpf.ProgramSpec `ebpf:"memcg_reclaim_end"`
+	MsyncFexit         *ebpf.ProgramSpec `ebpf:"msync_fexit"`
 	OpenFexit          *ebpf.ProgramSpec `ebpf:"open_fexit"`
 	OpenKretprobe      *ebpf.ProgramSpec `ebpf:"open_kretprobe"`
 	PageAdded          *ebpf.ProgramSpec `ebpf:"page_added"`
@@ -275,6 +281,7 @@ type CoreProgramSpecs struct {
 	SoftirqEntry       *ebpf.ProgramSpec `ebpf:"softirq_entry"`
 	SoftirqExit        *ebpf.ProgramSpec `ebpf:"softirq_exit"`
 	SyncFexit          *ebpf.ProgramSpec `ebpf:"sync_fexit"`
+	SyncFileRangeFexit *ebpf.ProgramSpec `ebpf:"sync_file_range_fexit"`
 	SyncKretprobe      *ebpf.ProgramSpec `ebpf:"sync_kretprobe"`
 	SyncfsFexit        *ebpf.ProgramSpec `ebpf:"syncfs_fexit"`
 	SysExit            *ebpf.ProgramSpec `ebpf:"sys_exit"`
@@ -305,7 +312,6 @@ type CoreVariableSpecs struct {
 	HasLoop         *ebpf.VariableSpec `ebpf:"has_loop"`
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
-	PathEpoch       *ebpf.VariableSpec `ebpf:"path_epoch"`
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
 	SignalFromSched *ebpf.VariableSpec `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.VariableSpec `ebpf:"switch_state_arg"`
@@ -369,7 +375,6 @@ type CoreVariables struct {
 	HasLoop         *ebpf.Variable `ebpf:"has_loop"`
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
-	PathEpoch       *ebpf.Variable `ebpf:"path_epoch"`
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`
 	SignalFromSched *ebpf.Variable `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.Variable `ebpf:"switch_state_arg"`
@@ -392,6 +397,7 @@ type CorePrograms struct {
 	DirectReclaimBegin *ebpf.Program `ebpf:"direct_reclaim_begin"`
 	DirectReclaimEnd   *ebpf.Program `ebpf:"direct_reclaim_end"`
 	Fault              *ebpf.Program `ebpf:"fault"`
+	FdatasyncFexit     *ebpf.Program `ebpf:"fdatasync_fexit"`
 	FsyncFexit         *ebpf.Program `ebpf:"fsync_fexit"`
 	HrtimerEntry       *ebpf.Program `ebpf:"hrtimer_entry"`
 	HrtimerExit        *ebpf.Program `ebpf:"hrtimer_exit"`
@@ -400,6 +406,7 @@ type CorePrograms struct {
 	ListenFexit        *ebpf.Program `ebpf:"listen_fexit"`
 	MemcgReclaimBegin  *ebpf.Program `ebpf:"memcg_reclaim_begin"`
 	MemcgReclaimEnd    *ebpf.Program `ebpf:"memcg_reclaim_end"`
+	MsyncFexit         *ebpf.Program `ebpf:"msync_fexit"`
 	OpenFexit          *ebpf.Program `ebpf:"open_fexit"`
 	OpenKretprobe      *ebpf.Program `ebpf:"open_kretprobe"`
 	PageAdded          *ebpf.Program `ebpf:"page_added"`
@@ -415,6 +422,7 @@ type CorePrograms struct {
 	SoftirqEntry       *ebpf.Program `ebpf:"softirq_entry"`
 	SoftirqExit        *ebpf.Program `ebpf:"softirq_exit"`
 	SyncFexit          *ebpf.Program `ebpf:"sync_fexit"`
+	SyncFileRangeFexit *ebpf.Program `ebpf:"sync_file_range_fexit"`
 	SyncKretprobe      *ebpf.Program `ebpf:"sync_kretprobe"`
 	SyncfsFexit        *ebpf.Program `ebpf:"syncfs_fexit"`
 	SysExit            *ebpf.Program `ebpf:"sys_exit"`
@@ -432,6 +440,7 @@ func (p *CorePrograms) Close() error {
 		p.DirectReclaimBegin,
 		p.DirectReclaimEnd,
 		p.Fault,
+		p.FdatasyncFexit,
 		p.FsyncFexit,
 		p.HrtimerEntry,
 		p.HrtimerExit,
@@ -440,6 +449,7 @@ func (p *CorePrograms) Close() error {
 		p.ListenFexit,
 		p.MemcgReclaimBegin,
 		p.MemcgReclaimEnd,
+		p.MsyncFexit,
 		p.OpenFexit,
 		p.OpenKretprobe,
 		p.PageAdded,
@@ -455,6 +465,7 @@ func (p *CorePrograms) Close() error {
 		p.SoftirqEntry,
 		p.SoftirqExit,
 		p.SyncFexit,
+		p.SyncFileRangeFexit,
 		p.SyncKretprobe,
 		p.SyncfsFexit,
 		p.SysExit,

@@ -11,7 +11,7 @@ static __always_inline void find_path(struct open_call *open, struct path *path)
 	__u8 first = 0;
 
 	if (open->result >= 0) {
-		file = descriptor_file(task, open->result);
+		file = descriptor_file(open->result);
 	} else {
 		bpf_probe_read_user(&first, sizeof(first), open->name);
 		if (first == '/') {
@@ -24,7 +24,7 @@ static __always_inline void find_path(struct open_call *open, struct path *path)
 			path->dentry = BPF_CORE_READ(task, fs, pwd.dentry);
 			return;
 		}
-		file = descriptor_file(task, open->dirfd);
+		file = descriptor_file(open->dirfd);
 	}
 	if (file)
 		file_path(file, path);
@@ -56,7 +56,7 @@ static __always_inline void send_core_sync(struct finished_call *call)
 	struct file *file;
 
 	if (fd >= 0) {
-		file = descriptor_file((void *)bpf_get_current_task(), fd);
+		file = descriptor_file(fd);
 		if (file)
 			file_path(file, &path);
 	}
@@ -111,17 +111,32 @@ int open_fexit(__u64 *ctx) { return call_returned(WANT_OPEN, ctx[3]); }
 SEC("kretprobe/do_sys_openat2")
 int open_kretprobe(struct user_registers *ctx) { return call_returned(WANT_OPEN, REG_RESULT(ctx)); }
 
-SEC("fexit/vfs_fsync_range")
-int fsync_fexit(__u64 *ctx) { return call_returned(WANT_SYNC, (int)ctx[4]); }
+/*
+ * What the table of system calls leads to: a compiler may put what these call into them. 32-bit programs on x86
+ * come by other functions.
+ */
+#if defined(__TARGET_ARCH_x86)
+#define SYSCALL_FUNCTION(name) "__x64_sys_" #name
+#else
+#define SYSCALL_FUNCTION(name) "__arm64_sys_" #name
+#endif
 
-SEC("fexit/sync_filesystem")
-int syncfs_fexit(__u64 *ctx) { return call_returned(WANT_SYNC, (int)ctx[1]); }
+#define SYNC_FEXIT(name)                                                                           \
+	SEC("fexit/" SYSCALL_FUNCTION(name))                                                       \
+	int name##_fexit(__u64 *ctx) { return call_returned(WANT_SYNC, ctx[1]); }
 
+SYNC_FEXIT(fsync)
+SYNC_FEXIT(fdatasync)
+SYNC_FEXIT(sync_file_range)
+SYNC_FEXIT(msync)
+SYNC_FEXIT(syncfs)
+
+/* Types don't know the function of sync(2) on x86. This one returns nothing, as sync(2) returns 0. */
 SEC("fexit/ksys_sync")
 int sync_fexit(__u64 *ctx) { return call_returned(WANT_SYNC, 0); }
 
 SEC("kretprobe")
-int sync_kretprobe(struct user_registers *ctx) { return call_returned(WANT_SYNC, (int)REG_RESULT(ctx)); }
+int sync_kretprobe(struct user_registers *ctx) { return call_returned(WANT_SYNC, REG_RESULT(ctx)); }
 
 SEC("fexit/__sys_connect")
 int connect_fexit(__u64 *ctx) { return call_returned(WANT_SOCKET, (int)ctx[3]); }

@@ -18,45 +18,71 @@ struct {
 	__type(value, __u8);
 } paths_sent SEC(".maps");
 
-/* Raised by the recorder when it had to drop events that may have held paths: all are sent again. */
-__u32 path_epoch;
-
 static __always_inline __u64 mix(__u64 h, __u64 value)
 {
 	h = (h ^ value) * 0x9e3779b97f4a7c15ULL;
 	return h ^ h >> 29;
 }
 
-static __always_inline file_id identify(struct dentry *dentry, struct mount *mount, struct inode *inode)
+/* What a directory entry tells: the fields from d_parent to d_inode, in the kernel's order. */
+struct entry {
+	struct dentry *parent;
+	__u32 hash, len;
+	const unsigned char *name;
+	struct inode *inode;
+};
+
+/* One read, 24 ns, unless this kernel was built with its structs' fields in another order. */
+static __always_inline void read_entry(struct entry *entry, struct dentry *dentry)
 {
-	struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
+	const __u32 begin = bpf_core_field_offset(struct dentry, d_parent);
+
+	if (bpf_core_field_offset(struct dentry, d_name) - begin == offsetof(struct entry, hash) &&
+	    bpf_core_field_offset(struct dentry, d_inode) - begin == offsetof(struct entry, inode)) {
+		bpf_probe_read_kernel(entry, sizeof(*entry), (void *)dentry + begin);
+		return;
+	}
+	bpf_core_read(&entry->parent, sizeof(entry->parent), &dentry->d_parent);
+	bpf_core_read(&entry->hash, sizeof(entry->hash), &dentry->d_name.hash);
+	bpf_core_read(&entry->len, sizeof(entry->len), &dentry->d_name.len);
+	bpf_core_read(&entry->name, sizeof(entry->name), &dentry->d_name.name);
+	bpf_core_read(&entry->inode, sizeof(entry->inode), &dentry->d_inode);
+}
+
+/* The id of the file that entry tells of; the entry is its parent's afterwards. */
+static __always_inline file_id identify(struct entry *entry, struct mount *mount)
+{
+	struct inode *inode = entry->inode;
 	__u64 h;
 
-	h = mix(path_epoch, (__u64)BPF_CORE_READ(inode, i_sb, s_dev) << 32 | BPF_CORE_READ(inode, i_generation));
+	h = mix(0, (__u64)BPF_CORE_READ(inode, i_sb, s_dev) << 32 | BPF_CORE_READ(inode, i_generation));
 	h = mix(h, BPF_CORE_READ(inode, i_ino));
-	h = mix(h, (__u64)BPF_CORE_READ(mount, mnt_id) << 32 | BPF_CORE_READ(dentry, d_name.hash));
-	h = mix(h, BPF_CORE_READ(parent, d_inode, i_ino));
-	h = mix(h, BPF_CORE_READ(parent, d_name.hash));
+	h = mix(h, (__u64)BPF_CORE_READ(mount, mnt_id) << 32 | entry->hash);
+	read_entry(entry, entry->parent);
+	inode = entry->inode;
+	h = mix(h, BPF_CORE_READ(inode, i_ino));
+	h = mix(h, entry->hash);
 	return h | 1;
 }
 
-/*
- * At the root of a mount, goes on at the place where it is mounted. Returns 0 at the root of all. value is
- * for what is read: each variable more would be too much for the stack.
- */
-static __always_inline int leave_mount(struct scratch *scratch, __u64 *value)
+static __always_inline void enter_mount(struct scratch *scratch, struct mount *mount, struct dentry *dentry)
 {
-	struct mount *from = (void *)scratch->mount;
+	scratch->mount = (__u64)mount;
+	scratch->dentry = (__u64)dentry;
+	bpf_core_read(&scratch->root, sizeof(scratch->root), &mount->mnt.mnt_root);
+}
 
-	bpf_core_read(value, sizeof(*value), &from->mnt.mnt_root);
-	if (scratch->dentry != *value)
+/* At the root of a mount, goes on at the place where it is mounted. Returns 0 at the root of all. */
+static __always_inline int leave_mount(struct scratch *scratch)
+{
+	struct mount *from = (void *)scratch->mount, *parent;
+
+	if (scratch->dentry != scratch->root)
 		return 1;
-	bpf_core_read(value, sizeof(*value), &from->mnt_parent);
-	if (scratch->mount == *value)
+	parent = BPF_CORE_READ(from, mnt_parent);
+	if (parent == from)
 		return 0;
-	scratch->mount = *value;
-	bpf_core_read(value, sizeof(*value), &from->mnt_mountpoint);
-	scratch->dentry = *value;
+	enter_mount(scratch, parent, BPF_CORE_READ(from, mnt_mountpoint));
 	return 1;
 }
 
@@ -69,31 +95,26 @@ static __noinline long walk_up(__u32 index, struct scratch **held)
 {
 	const __u32 tail = sizeof(struct event_path);
 	struct scratch *scratch = *held;
-	struct dentry *dentry;
-	__u64 value = 0;
+	struct entry *entry = (void *)scratch->entry;
 	__u32 used, len;
 
 	scratch->path_flags = 0;
 	/* Twice, for a file system that is mounted at the root of another. */
-	if (!leave_mount(scratch, &value) || !leave_mount(scratch, &value))
+	if (!leave_mount(scratch) || !leave_mount(scratch))
 		return 1;
 	scratch->path_flags = PATH_CUT;
-	dentry = (void *)scratch->dentry;
-	bpf_core_read(&value, sizeof(value), &dentry->d_parent);
+	read_entry(entry, (void *)scratch->dentry);
 	/* A root that is in no place: three file systems at one, or a file that came by its handle. */
-	if (index >= PATH_COMPONENTS || scratch->dentry == value)
+	if (index >= PATH_COMPONENTS || scratch->dentry == (__u64)entry->parent)
 		return 1;
-	scratch->dentry = value;
-	value = 0;
-	bpf_core_read(&value, sizeof(__u32), &dentry->d_name.len);
-	len = value & NAME_MAX_BYTES;
+	scratch->dentry = (__u64)entry->parent;
+	len = entry->len & NAME_MAX_BYTES;
 	used = *(volatile __u32 *)&scratch->used;
 	if (used + len + 1 >= TAIL_MAX)
 		return 1;
 	used &= TAIL_MAX - 1;
 	*(volatile __u32 *)&scratch->used = used + len + 1;
-	bpf_core_read(&value, sizeof(value), &dentry->d_name.name);
-	bpf_probe_read_kernel(&scratch->event[tail + used], len, (void *)value);
+	bpf_probe_read_kernel(&scratch->event[tail + used], len, entry->name);
 	scratch->event[tail + used + len] = 0;
 	return 0;
 }
@@ -102,8 +123,7 @@ static __noinline long walk_up(__u32 index, struct scratch **held)
 static __always_inline __u32 walk_path(struct scratch *scratch, struct dentry *dentry, struct mount *mount)
 {
 	scratch->used = 0;
-	scratch->dentry = (__u64)dentry;
-	scratch->mount = (__u64)mount;
+	enter_mount(scratch, mount, dentry);
 	REPEAT(PATH_COMPONENTS + 1, walk_up, &scratch);
 	return scratch->path_flags;
 }
@@ -157,15 +177,15 @@ __noinline int send_path(__u64 dentry_address, __u64 mount_address, file_id id, 
 static __always_inline file_id name_path(struct path *path, enum probe_id probe)
 {
 	struct mount *mount = (void *)path->mnt - bpf_core_field_offset(struct mount, mnt);
-	struct inode *inode;
+	struct entry entry = {};
 	file_id id;
 
 	if (!path->dentry || !path->mnt)
 		return 0;
-	inode = BPF_CORE_READ(path->dentry, d_inode);
-	if (!inode)
+	read_entry(&entry, path->dentry);
+	if (!entry.inode)
 		return 0;
-	id = identify(path->dentry, mount, inode);
+	id = identify(&entry, mount);
 	if (!bpf_map_lookup_elem(&paths_sent, &id))
 		send_path((__u64)path->dentry, (__u64)mount, id, probe);
 	return id;
@@ -173,17 +193,36 @@ static __always_inline file_id name_path(struct path *path, enum probe_id probe)
 
 static __always_inline void file_path(struct file *file, struct path *path)
 {
+	if (bpf_core_field_offset(struct path, mnt) == 0 && bpf_core_field_offset(struct path, dentry) == 8) {
+		bpf_core_read(path, sizeof(*path), &file->f_path);
+		return;
+	}
 	path->mnt = BPF_CORE_READ(file, f_path.mnt);
 	path->dentry = BPF_CORE_READ(file, f_path.dentry);
 }
 
-static __always_inline struct file *descriptor_file(struct task_struct *task, __u32 fd)
+/*
+ * The file behind a descriptor of the current task. Where the task has a type, so has what its fields
+ * lead to, which is loaded without a helper.
+ */
+static __always_inline struct file *descriptor_file(__u32 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **slots = BPF_CORE_READ(table, fd);
-	struct file *file = 0;
+	struct file **slots, *file = 0;
+	struct fdtable *table;
+	__u32 count;
 
-	if (fd < BPF_CORE_READ(table, max_fds))
+	if (has_task_pt_regs) {
+		table = ((struct task_struct *)bpf_get_current_task_btf())->files->fdt;
+		if (!table)
+			return 0;
+		slots = table->fd;
+		count = table->max_fds;
+	} else {
+		table = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), files, fdt);
+		slots = BPF_CORE_READ(table, fd);
+		count = BPF_CORE_READ(table, max_fds);
+	}
+	if (fd < count)
 		bpf_probe_read_kernel(&file, sizeof(file), &slots[fd]);
 	return file;
 }

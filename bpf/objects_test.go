@@ -163,6 +163,8 @@ func TestArchitecturesAreAlike(t *testing.T) {
 			t.Errorf("%s: maps %v on x86, %v on arm64", kind, a, b)
 		}
 		for name, p := range x86.Programs {
+			// Functions of the system call table are called after their architecture.
+			p.SectionName = strings.Replace(p.SectionName, "/__x64_sys_", "/__arm64_sys_", 1)
 			if q := arm.Programs[name]; q != nil && (p.Type != q.Type || p.SectionName != q.SectionName || p.License != "Dual BSD/GPL") {
 				t.Errorf("%s: program %s is %v in %s under %q, on arm64 %v in %s", kind, name, p.Type, p.SectionName, p.License, q.Type, q.SectionName)
 			}

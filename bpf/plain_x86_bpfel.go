@@ -91,7 +91,9 @@ type PlainScratch struct {
 	Used      uint32
 	Dentry    uint64
 	Mount     uint64
+	Root      uint64
 	PathFlags uint64
+	Entry     [4]uint64
 	Event     [4608]uint8
 }
 

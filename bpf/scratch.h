@@ -15,7 +15,9 @@ struct scratch {
 	/* Of a walk along a path: here, since the stack has no room for it. */
 	__u64 dentry;
 	__u64 mount;
+	__u64 root; /* of that mount */
 	__u64 path_flags;
+	__u64 entry[4]; /* struct entry of file.h */
 	/* The fixed part is copied to just before the tail. The slack lets masked offsets pass the verifier. */
 	__u8 event[256 + TAIL_MAX + NAME_MAX_BYTES + 1];
 };

@@ -19,7 +19,7 @@ var expected = []struct{ probe, btf, noBTF string }{
 	{"sched", "tp_btf", "tracepoint"},
 	{"process", "tp_btf", "tracepoint"},
 	{"open", "fexit/do_sys_openat2", "raw_tp/sys_exit"},
-	{"sync", "fexit/vfs_fsync_range", "raw_tp/sys_exit"},
+	{"sync", "fexit/sys_fsync", "raw_tp/sys_exit"},
 	{"socket", "fexit/__sys_connect", "raw_tp/sys_exit"},
 	{"fault", "perf/major-faults", "perf/major-faults"},
 	{"read", "tracepoint", "tracepoint"},

@@ -18,7 +18,7 @@ type guest struct {
 	built *builtKernel
 
 	// functions is the best way in which functions of the kernel can be traced, as --attach calls it: "fexit"
-	// (on arm64 from 6.4 on), "kretprobe", or "tp_btf", which is at the end of system calls. "" is fexit.
+	// (on arm64 from 6.4 on), or "tp_btf", which is at the end of system calls. "" is fexit.
 	functions string
 	// every: it is tried in every way that it can be, not only in those that are taken unasked.
 	every bool
@@ -49,8 +49,8 @@ var guests = []guest{
 	{arch: "amd64", kernel: "6.1", suite: "bookworm", python: "3.11", image: "linux-image-amd64"},
 	{arch: "amd64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-amd64"},
 	{arch: "amd64", kernel: "7", suite: "testing", python: "3.14", preemptible: true, image: "linux-image-amd64"},
-	{arch: "arm64", kernel: "5.10", suite: "bullseye", python: "3.9", functions: "kretprobe", image: "linux-image-arm64"},
-	{arch: "arm64", kernel: "6.1", suite: "bookworm", python: "3.11", functions: "kretprobe", image: "linux-image-arm64"},
+	{arch: "arm64", kernel: "5.10", suite: "bullseye", python: "3.9", functions: "tp_btf", image: "linux-image-arm64"},
+	{arch: "arm64", kernel: "6.1", suite: "bookworm", python: "3.11", functions: "tp_btf", image: "linux-image-arm64"},
 	{arch: "arm64", kernel: "6.12", suite: "trixie", python: "3.13", image: "linux-image-arm64"},
 	{arch: "arm64", kernel: "7", suite: "testing", python: "3.14", preemptible: true, every: true, image: "linux-image-arm64"},
 

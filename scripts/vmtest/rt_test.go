@@ -16,7 +16,7 @@ func TestSleepingRingLock(t *testing.T) {
 	r := start(t, g, map[string][]byte{"usr/bin/bootscope": program, "modes": modesFile(g)})
 	for mode, expected := range map[string]map[string]string{
 		"best": {
-			"sched": "tp_btf", "open": "fexit/do_sys_openat2", "sync": "fexit/vfs_fsync_range", "socket": "fexit/__sys_connect",
+			"sched": "tp_btf", "open": "fexit/do_sys_openat2", "sync": "fexit/sys_fsync", "socket": "fexit/__sys_connect",
 			"mapping": "perf/mmap2",
 		},
 		"no-btf": {"sched": "tracepoint", "mapping": "perf/mmap2"},

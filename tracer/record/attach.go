@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,6 +128,9 @@ func closePrograms(programs []*attached) {
 	}
 }
 
+// syscallPrefix is what the names of the functions begin with that the table of system calls leads to.
+var syscallPrefix = map[string]string{"amd64": "__x64_", "arm64": "__arm64_"}
+
 // attachHook attaches a program to its place, or places.
 func (l *loader) attachHook(a *attached, object objectKind, h hook) (err error) {
 	switch h.attach {
@@ -137,6 +141,9 @@ func (l *loader) attachHook(a *attached, object objectKind, h hook) (err error) 
 	case attachKretprobe:
 		for _, function := range strings.Split(h.target, ",") {
 			var probe link.Link
+			if strings.HasPrefix(function, "sys_") {
+				function = syscallPrefix[runtime.GOARCH] + function
+			}
 			probe, err = link.Kretprobe(function, a.program, nil)
 			if a.add(probe, err); err != nil {
 				return err

@@ -35,6 +35,7 @@ func CheckKernel(options Options) (*Check, error) {
 	if err := checkPrivileges(); err != nil {
 		return nil, err
 	}
+	locked := liftMemlock()
 	kernel := readKernel(options)
 	if kernel.badFile != nil {
 		return nil, kernel.badFile
@@ -43,6 +44,9 @@ func CheckKernel(options Options) (*Check, error) {
 	defer l.close()
 	config := readKernelConfig(kernel.release)
 	c := &Check{Kernel: kernel.release, Hints: hints(kernel, config)}
+	if locked != nil {
+		c.Hints = append(c.Hints, locked.Error())
+	}
 	for _, p := range probes {
 		programs, status := attachProbe(l, p)
 		closePrograms(programs)

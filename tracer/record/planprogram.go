@@ -98,14 +98,24 @@ func (p *plan) target(spec *ebpf.ProgramSpec) (btf.TypeID, error) {
 	if err != nil {
 		return 0, err
 	}
-	name, place := spec.AttachTo, btf.Type((*btf.Func)(nil))
 	if spec.AttachType == ebpf.AttachTraceRawTp {
-		name, place = "btf_trace_"+name, (*btf.Typedef)(nil)
+		var place *btf.Typedef
+		if err := types.TypeByName("btf_trace_"+spec.AttachTo, &place); err != nil {
+			return 0, fmt.Errorf("it has no %s: %w", spec.AttachTo, err)
+		}
+		return types.TypeID(place)
 	}
-	if err := types.TypeByName(name, &place); err != nil {
+	// A system call that can be left out of a kernel is there twice: what stands in for it is called the same.
+	same, err := types.AnyTypesByName(spec.AttachTo)
+	if err != nil {
 		return 0, fmt.Errorf("it has no %s: %w", spec.AttachTo, err)
 	}
-	return types.TypeID(place)
+	for _, t := range same {
+		if function, ok := t.(*btf.Func); ok {
+			return types.TypeID(function)
+		}
+	}
+	return 0, fmt.Errorf("it has no function %s", spec.AttachTo)
 }
 
 // addTypes tells where functions begin. The verifier wants to know that only of programs with several.

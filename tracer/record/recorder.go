@@ -57,8 +57,8 @@ func attach(options Options) (*recorder, error) {
 	// A start leaves less than 10 MB behind. To collect that is as dear as to parse the kernel's types.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	r := &recorder{options: options, began: system.BootTime(), interval: drainInterval, flushGap: flushInterval}
-	if err := rlimit.RemoveMemlock(); err != nil { // before 5.11 maps count against it
-		options.Notice("cannot raise the limit of locked memory (CAP_SYS_RESOURCE): %v", err)
+	if err := liftMemlock(); err != nil {
+		options.Notice("%v", err)
 	}
 	kernel := readKernel(options)
 	if !kernel.rtRingOK {
@@ -106,6 +106,14 @@ func FillCache(options Options, dir string) error {
 	}
 	r.close()
 	return r.loader.kernel.badFile
+}
+
+// liftMemlock: before 5.11, maps and programs count against the limit of locked memory.
+func liftMemlock() error {
+	if err := rlimit.RemoveMemlock(); err != nil {
+		return fmt.Errorf("cannot raise the limit of locked memory (CAP_SYS_RESOURCE): %w", err)
+	}
+	return nil
 }
 
 func (r *recorder) openBuffers() (err error) {

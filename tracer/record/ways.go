@@ -27,7 +27,7 @@ type way struct {
 type hook struct {
 	program string // name in the object
 	attach  attachKind
-	target  string // tracepoint as group/name, or kernel functions, with commas; "" where the program says it
+	target  string // tracepoint as group/name, or kernel functions (sys_: of a system call), with commas; "" where the program says it
 	wants   uint32 // attachSysExit: what for
 }
 
@@ -68,6 +68,9 @@ const (
 
 const plainNote = "no BTF: "
 
+// kretprobeNote is why this comes after the end of system calls, which misses nothing.
+const kretprobeNote = "calls are missed, and not counted, while as many wait as the kernel keeps returns for: from one to ten or so for each CPU"
+
 // What the kernel must be built with. tracer/record/check.go looks these up in its configuration.
 var (
 	configBase   = []string{"CONFIG_BPF_SYSCALL", "CONFIG_BPF_JIT", "CONFIG_PERF_EVENTS", "CONFIG_BPF_EVENTS", "CONFIG_FTRACE", "CONFIG_CGROUPS"}
@@ -107,22 +110,24 @@ var probes = []probe{
 		{via: "fexit/do_sys_openat2", config: configFexit, anyLock: true, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "open_fexit", attach: attachTracing},
 		}},
-		{via: "kretprobe/do_sys_openat2", config: configKprobe, object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
-			{program: "open_kretprobe", attach: attachKretprobe, target: "do_sys_openat2"},
-		}},
 		sysExitWay(wantOpen),
+		{via: "kretprobe/do_sys_openat2", config: configKprobe, object: coreObject, status: tracefile.StatusLesser, needs: kprobes, note: kretprobeNote,
+			programs: []hook{{program: "open_kretprobe", attach: attachKretprobe, target: "do_sys_openat2"}}},
 		plainSysExitWay(wantOpen, "names as the caller wrote them, no file identity"),
 	}},
 	{id: event.ProbeSync, ways: []way{
-		{via: "fexit/vfs_fsync_range", config: configFexit, anyLock: true, object: coreObject, status: tracefile.StatusOn, programs: []hook{
+		{via: "fexit/sys_fsync", config: configFexit, anyLock: true, object: coreObject, status: tracefile.StatusOn, programs: []hook{
 			{program: "fsync_fexit", attach: attachTracing},
+			{program: "fdatasync_fexit", attach: attachTracing},
+			{program: "sync_file_range_fexit", attach: attachTracing},
+			{program: "msync_fexit", attach: attachTracing},
 			{program: "syncfs_fexit", attach: attachTracing},
 			{program: "sync_fexit", attach: attachTracing},
 		}},
-		{via: "kretprobe/vfs_fsync_range", config: configKprobe, object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
-			{program: "sync_kretprobe", attach: attachKretprobe, target: "vfs_fsync_range,sync_filesystem,ksys_sync"},
-		}},
 		sysExitWay(wantSync),
+		{via: "kretprobe/sys_fsync", config: configKprobe, object: coreObject, status: tracefile.StatusLesser, needs: kprobes, note: kretprobeNote,
+			programs: []hook{{program: "sync_kretprobe", attach: attachKretprobe,
+				target: "sys_fsync,sys_fdatasync,sys_sync_file_range,sys_msync,sys_syncfs,sys_sync"}}},
 		plainSysExitWay(wantSync, "the file is known by its descriptor only"),
 	}},
 	{id: event.ProbeSocket, ways: []way{
@@ -131,10 +136,9 @@ var probes = []probe{
 			{program: "bind_fexit", attach: attachTracing},
 			{program: "listen_fexit", attach: attachTracing},
 		}},
-		{via: "kretprobe/__sys_connect", config: configKprobe, object: coreObject, status: tracefile.StatusOn, needs: kprobes, programs: []hook{
-			{program: "socket_kretprobe", attach: attachKretprobe, target: "__sys_connect,__sys_bind,__sys_listen"},
-		}},
 		sysExitWay(wantSocket),
+		{via: "kretprobe/__sys_connect", config: configKprobe, object: coreObject, status: tracefile.StatusLesser, needs: kprobes, note: kretprobeNote,
+			programs: []hook{{program: "socket_kretprobe", attach: attachKretprobe, target: "__sys_connect,__sys_bind,__sys_listen"}}},
 		plainSysExitWay(wantSocket, ""),
 	}},
 	{id: event.ProbeFault, ways: []way{
