@@ -29,6 +29,9 @@ func checkAdvice(t *testing.T, r *run) {
 		if best != (len(p.Config) == 0) {
 			t.Errorf("check names %q for %s, which is %s via %q", p.Config, p.Name, p.Status, p.Via)
 		}
+		if p.Status == tracefile.StatusOff && p.Reason == "" {
+			t.Errorf("check doesn't say why %s is off", p.Name)
+		}
 		for _, option := range p.Config {
 			if !slices.Contains(r.guest.built.without, option) {
 				t.Errorf("check says that %s lacks %s, which this kernel has", p.Name, option)

@@ -10,6 +10,9 @@
 // and takes minutes. Packages come from the mirror that this machine's apt uses and are kept in
 // build/vm; remove that directory to get the newest ones.
 //
+// Two kernels are built here from packaged source, as small as they can be, which takes more CPU time than all else
+// (TestBuiltKernels tells how much) and is not done again while what they are to have stays the same.
+//
 // One guest, and anything by hand in one (paths are absolute, or start in this directory):
 //
 //	go test -tags vmtest -v ./scripts/vmtest -run TestKernels/amd64-5.10

@@ -21,6 +21,7 @@ type image struct {
 	kernel  string // path of the kernel
 	base    string // path of the initramfs
 	release string // of the kernel, "6.1.0-32-amd64"
+	made    string // what it took to build the kernel just now, "" if it was there
 }
 
 // prepareImage builds the guest's image in dir, or finds it there.
