@@ -245,7 +245,7 @@ func accuracyPage(table string, all []*score) string {
 
 `+"`make accuracy`"+` records real programs while Python itself logs their imports (`+"`-X importtime`"+`), and compares the two. A module counts as right if
 the recording has the same importer as the log. Modules that never open a file (built in, frozen, not found) are taken for a part of
-their importer in both. What `+"`importlib.import_module`"+` imports is in no such log and is not compared. A program under 98 % is
+their importer in both. What `+"`importlib.import_module`"+` imports is in no such log and is not compared. A program under 98 %% is
 measured three times, and the one in the middle counts. The last rows are the errors of
 the cumulative time, for imports that took that long by the log; where programs had to wait for a CPU much, a wait between two
 opens may be given to the wrong one of two modules, and the errors are larger.
