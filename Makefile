@@ -14,7 +14,8 @@ GOTEST := go run ./scripts/testsummary $(if $(RESULTS),-results $(RESULTS))
 # What go generate writes, from bpf/*.c and bpf/*.h.
 GENERATED = $(wildcard bpf/*_bpfel.go bpf/*_bpfel.o) tracer/event/events_gen.go docs/events.md
 
-# Packages with a test behind a build tag: only those are built again for it.
+# Packages with a test behind a build tag: only those are built again for it. Those that record this machine
+# run one after the other: some empty the page cache, others count what is read.
 KERNELTESTS = ./tracer/record/... ./cmd/...
 VMTESTS = ./scripts/vmtest/... ./scripts/boottest/... ./scripts/idletest/...
 
@@ -54,7 +55,7 @@ test: ## run the unit tests: fast, no root
 .PHONY: kerneltest
 kerneltest: build ## run the tests that record on this machine: root
 	@if [ "$$(id -u)" != 0 ]; then echo "make kerneltest loads BPF programs: run it as root" >&2; exit 1; fi
-	$(GOTEST) -logs -- -count=1 -tags kerneltest -timeout 20m $(KERNELTESTS)
+	$(GOTEST) -logs -- -count=1 -tags kerneltest -timeout 20m -p 1 $(KERNELTESTS)
 
 .PHONY: browsertest
 browsertest: ## load trace events in Chromium's trace viewer, write pictures to build/: chromium

@@ -141,7 +141,7 @@ func TestReimports(t *testing.T) {
 }
 
 func TestRecompiles(t *testing.T) {
-	lines := make([]string, 3000)
+	lines := make([]string, 12000)
 	for i := range lines {
 		lines[i] = fmt.Sprintf("def function_%d(a, b):\n    return [a * %d + b for x in range(b) if x > a]", i, i)
 	}

@@ -46,7 +46,7 @@ var rules = []layering.Rule{
 
 	{Dir: "cmd", May: []string{"export", "tracer", "github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term", xsys}, Tests: []string{pprof, golden}},
 	{Dir: "scripts/bench", May: []string{"tracer/record", "tracer/tracefile", "tracer/event", ebpf, xsys}},
-	{Dir: "scripts/vmtest", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event"},
+	{Dir: "scripts/vmtest", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event", xsys},
 		Tests: []string{"tracer/record", "tracer/python", "export/report", "tracer/findings", cmp, golden}},
 	{Dir: "scripts", May: []string{"tracer/timeline", "tracer/tracefile", "tracer/event", xsys},
 		Tests: []string{"export/report", "tracer/findings", cmp}},
