@@ -73,6 +73,10 @@ vmtest: build ## boot Debian's kernels in QEMU and record there: minutes, downlo
 vmtest-kernels: build ## the part of it that tries every probe on every kernel; UPDATE=-update writes docs/kernels.md
 	$(GOTEST) -logs -- -count=1 -tags vmtest -timeout 50m -run TestKernels ./scripts/vmtest $(UPDATE)
 
+.PHONY: vmtest-complete
+vmtest-complete: build ## build a kernel of what bootscope check --kernel-config prints, and try every probe there
+	$(GOTEST) -logs -- -count=1 -tags vmtest -timeout 50m -run TestBuiltKernels/complete ./scripts/vmtest -complete
+
 .PHONY: bench
 bench: build ## measure what tracing costs, beside other tracers, write docs/cost.md: a quiet machine, root, 25 minutes
 	$(SUDO) env PATH="$$PATH" HOME="$$HOME" go run ./scripts/bench -write docs/cost.md

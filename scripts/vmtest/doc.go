@@ -11,7 +11,8 @@
 // build/vm; remove that directory to get the newest ones.
 //
 // Two kernels are built here from packaged source, as small as they can be, which takes more CPU time than all else
-// (TestBuiltKernels tells how much) and is not done again while what they are to have stays the same.
+// (TestBuiltKernels tells how much) and is not done again while what they are to have stays the same. One of them
+// is built by make vmtest-complete only.
 //
 // One guest, and anything by hand in one (paths are absolute, or start in this directory):
 //
