@@ -11,7 +11,7 @@ import (
 
 // leastSameParent: where the program lands in memory is new at every start, and a small program has few opens to
 // calibrate by: if it takes one import for its importer's, all that the one imports is wrong. docs/accuracy.md is about
-// how right trees are; here they must not depend on the kernel, on which most would be wrong.
+// how right trees are. A kernel on which they could not be told would have most of them wrong.
 const leastSameParent = 0.90
 
 // checkImports compares the tree of imports with what the interpreter logged in the same run.
