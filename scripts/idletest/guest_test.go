@@ -132,7 +132,7 @@ func boot(t *testing.T) map[string]string {
 		"-serial", "file:"+console, "-serial", "null", "-serial", "null", "-serial", "file:"+results,
 		"-acpitable", "file="+filepath.Join(dir, "cpufreq.aml"),
 		"-kernel", find(t, root, "boot/vmlinuz-*"), "-initrd", initramfs(t, dir, root),
-		"-append", "console=ttyS0 panic=-1 oops=panic mitigations=off")
+		"-append", "console=ttyS0 panic=-1 oops=panic mitigations=off no_timer_check")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s\n%s", cmd, err, out, tail(console))
 	}
