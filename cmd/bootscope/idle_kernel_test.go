@@ -236,6 +236,19 @@ func TestIdleAgreesWithProc(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}
+	var wrong []string
+	for range 3 { // the kernel may not tell of a switch, see unseen
+		if wrong = compareIdle(t); len(wrong) == 0 {
+			return
+		}
+		t.Log(strings.Join(wrong, "; "))
+	}
+	t.Errorf("in each of 3 recordings, such as: %s", strings.Join(wrong, "; "))
+}
+
+// compareIdle returns where CPU times differ.
+func compareIdle(t *testing.T) (wrong []string) {
+	t.Helper()
 	var loads []*loadProcess
 	for _, name := range []string{"hog", "redraw", "poll", "chat"} {
 		loads = append(loads, startLoad(t, name))
@@ -270,7 +283,7 @@ func TestIdleAgreesWithProc(t *testing.T) {
 			wakeups, voluntary, witnesses[k].Voluntary)
 		// A tick; and /proc cuts user and system time to ticks one by one.
 		if allowed := 0.020 + slack; math.Abs(cpu-want) > allowed {
-			t.Errorf("%s: CPU time %.4f s, /proc says %.2f s: off by more than %.3f s", l.name, cpu, want, allowed)
+			wrong = append(wrong, fmt.Sprintf("%s: CPU time %.4f s, /proc says %.2f s: off by more than %.3f s", l.name, cpu, want, allowed))
 		}
 		// One switch before the window began, when it waited for the word, and one after it had told.
 		for what, n := range map[string]int{"wake-ups": wakeups, "voluntary switches": voluntary} {
@@ -280,10 +293,13 @@ func TestIdleAgreesWithProc(t *testing.T) {
 		}
 	}
 	if off := math.Abs(sum - sumTold); off > 0.01*sumTold+0.020+slack {
-		t.Errorf("all loads: CPU time %.4f s, /proc says %.2f s", sum, sumTold)
+		wrong = append(wrong, fmt.Sprintf("all loads: CPU time %.4f s, /proc says %.2f s", sum, sumTold))
 	}
 	t.Logf("all: CPU %.4f s (/proc: %.2f s); interrupts, stolen by the hypervisor, without a switch: %.2f s", sum, sumTold, slack)
-	result.check(t, loads)
+	if len(wrong) == 0 {
+		result.check(t, loads)
+	}
+	return wrong
 }
 
 // of finds a load's first thread.
