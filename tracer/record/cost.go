@@ -51,11 +51,8 @@ type statsWindow struct {
 // due tells whether it is time to switch.
 func (s *statsWindow) due(now time.Time) bool { return !s.broken && !now.Before(s.next) }
 
-// tick switches if it is time to. It is told what the programs have given so far.
-func (s *statsWindow) tick(now time.Time, o tally) {
-	if !s.due(now) {
-		return
-	}
+// change switches them. It is told what the programs have given so far.
+func (s *statsWindow) change(now time.Time, o tally) {
 	if s.enabled != nil {
 		s.stop(o)
 		s.next = now.Add(statsPeriod - statsOn)

@@ -120,7 +120,7 @@ func (r *recorder) switchStats(now time.Time) error {
 		return nil
 	}
 	err := r.drainUntil(now)
-	r.stats.tick(now, r.tally())
+	r.stats.change(now, r.tally())
 	return err
 }
 

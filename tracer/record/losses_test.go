@@ -152,6 +152,12 @@ func TestLostSwitchesAreCounted(t *testing.T) {
 	if marked := markedLosses(tr, event.ProbeSched); lost != marked {
 		t.Errorf("the trailer counts %d lost sched events, the marks in the stream %d", lost, marked)
 	}
+	tr.checkLostCounted(t, perf)
+}
+
+// checkLostCounted tests that many sched events were lost, and that with those recorded they are as many as perf counted.
+func (tr *trace) checkLostCounted(t *testing.T, perf perfCount) {
+	t.Helper()
 	least, most := tr.bounds(t, perf.wakings)
 	t.Logf("%d switches and %d wakings recorded, %d of both lost", least.switches, least.wakings, least.lost)
 	if least.lost < 10000 {

@@ -71,7 +71,7 @@ func attach(options Options) (*recorder, error) {
 	}
 	r.loader = newLoader(kernel, options)
 	r.cpus, _ = system.WatchCPUs() // before the first look at which are online
-	r.stats.tick(time.Now(), tally{})
+	r.stats.change(time.Now(), tally{})
 	r.programs, r.statuses = attachProbes(r.loader)
 	r.loader.kernel.plan.forget()
 	// Mappings alone, which need no program, are no recording.
