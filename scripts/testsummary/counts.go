@@ -2,10 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,10 +25,20 @@ const (
 
 var resultWords = map[result]string{skipped: "skipped", passed: "passed", failed: "failed"}
 
-// results has each test once. A test with subtests counts as well as they do.
-type results map[testName]result
+// An outcome is how a test ended, and what it said if it failed.
+type outcome struct {
+	result
+	output string
+}
 
-func (r results) add(name testName, how result) { r[name] = max(r[name], how) }
+// results has each test once. A test with subtests counts as well as they do.
+type results map[testName]outcome
+
+func (r results) add(name testName, o outcome) {
+	if o.result > r[name].result {
+		r[name] = o
+	}
+}
 
 // counts is how many tests ended how.
 type counts struct{ passed, failed, skipped int }
@@ -55,8 +69,8 @@ func (c counts) err() error {
 }
 
 func (r results) counts() (c counts) {
-	for _, how := range r {
-		c.add(how)
+	for _, o := range r {
+		c.add(o.result)
 	}
 	return c
 }
@@ -68,13 +82,14 @@ func (r results) save(file string) error {
 		return err
 	}
 	w := bufio.NewWriter(f)
-	for name, how := range r {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", resultWords[how], name.pkg, name.test)
+	for name, o := range r {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%q\n", resultWords[o.result], name.pkg, name.test, o.output)
 	}
 	return errors.Join(w.Flush(), f.Close())
 }
 
-// printTotal prints the sum of what was saved.
+// printTotal prints the sum of what was saved, and before it, of every test that failed, what it said: the end
+// of a build's output is what is read first, and may be all that is kept.
 func printTotal(w io.Writer, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -83,20 +98,45 @@ func printTotal(w io.Writer, file string) error {
 	defer f.Close()
 	all := results{}
 	lines := bufio.NewScanner(f)
-	for lines.Scan() {
+	lines.Buffer(nil, 16<<20)
+	for n := 1; lines.Scan(); n++ {
 		words := strings.Split(lines.Text(), "\t")
-		how := resultOf(words[0])
-		if how == 0 || len(words) != 3 {
-			return fmt.Errorf("%s: line %q is no result", file, lines.Text())
+		if len(words) != 4 || resultOf(words[0]) == 0 {
+			return fmt.Errorf("%s:%d: %q is no result", file, n, lines.Text())
 		}
-		all.add(testName{words[1], words[2]}, how)
+		output, err := strconv.Unquote(words[3])
+		if err != nil {
+			return fmt.Errorf("%s:%d: the output is not quoted: %w", file, n, err)
+		}
+		all.add(testName{words[1], words[2]}, outcome{resultOf(words[0]), output})
 	}
 	if err := lines.Err(); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", file, err)
 	}
+	all.printFailed(w)
 	total := all.counts()
 	fmt.Fprintln(w, total)
 	return total.err()
+}
+
+// shownOutput is how much of the end of a failed test's output is printed again.
+const shownOutput = 1200
+
+func (r results) printFailed(w io.Writer) {
+	byName := func(a, b testName) int {
+		return cmp.Or(strings.Compare(a.pkg, b.pkg), strings.Compare(a.test, b.test))
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(r), byName) {
+		if r[name].result != failed {
+			continue
+		}
+		output := r[name].output
+		if len(output) > shownOutput {
+			output = output[len(output)-shownOutput:]
+			_, output, _ = strings.Cut(output, "\n")
+		}
+		fmt.Fprintf(w, "FAIL %s %s\n%s", short(name.pkg), name.test, output)
+	}
 }
 
 func resultOf(word string) result {

@@ -1,6 +1,6 @@
 // Command testsummary runs go test so that a person can read what happened: a line for each package,
 // the output of what failed, and each skipped test with its reason. It keeps the results of several runs
-// in a file, and -total prints their sum, each test once, as the last line of a build.
+// in a file; -total prints what failed once more, and the sum, each test once, as the last line of a build.
 //
 //	testsummary [-results FILE] [-logs] -- ARGUMENTS OF GO TEST
 //	testsummary -results FILE -total
@@ -52,7 +52,7 @@ func runTests(w io.Writer, args []string, file string, logs bool) error {
 	all, err := s.finish(), errors.Join(readErr, copyErr)
 	if waitErr := cmd.Wait(); waitErr != nil && all.counts().failed == 0 {
 		err = errors.Join(err, fmt.Errorf("go test: %w, though no test failed", waitErr))
-		all.add(testName{test: "go test"}, failed)
+		all.add(testName{test: "go test"}, outcome{failed, waitErr.Error() + "\n"})
 	}
 	if file != "" {
 		err = errors.Join(err, all.save(file))

@@ -90,13 +90,13 @@ func (s *summary) endTest(name testName, e testEvent) {
 	output := strings.Join(s.output[name], "")
 	switch e.Action {
 	case "fail":
-		s.note(name, failed)
+		s.note(name, outcome{failed, output})
 		fmt.Fprintf(s.w, "FAIL %s\n%s", title, output)
 	case "skip":
-		s.note(name, skipped)
+		s.note(name, outcome{result: skipped})
 		fmt.Fprintf(s.w, "skip %s %s: %s\n", short(name.pkg), name.test, reason(output))
 	default:
-		s.note(name, passed)
+		s.note(name, outcome{result: passed})
 		if s.logs && output != "" {
 			fmt.Fprintf(s.w, "pass %s\n%s", title, output)
 		} else if e.Elapsed >= slowSeconds {
@@ -106,33 +106,44 @@ func (s *summary) endTest(name testName, e testEvent) {
 }
 
 func (s *summary) endPackage(name testName, e testEvent) {
-	c := s.countsOf(name.pkg)
+	if e.Action == "fail" {
+		s.endLeft(name.pkg)
+	}
+	c, output := s.countsOf(name.pkg), strings.Join(s.output[name], "")
 	switch {
 	case e.Action == "fail":
 		if c.failed == 0 { // it didn't build, or it crashed outside any test
-			s.note(name, failed)
+			s.note(name, outcome{failed, output})
 		}
-		fmt.Fprintf(s.w, "FAIL %s: %s\n%s", short(name.pkg), *c, strings.Join(s.output[name], ""))
+		fmt.Fprintf(s.w, "FAIL %s: %s\n%s", short(name.pkg), *c, output)
 	case *c != counts{}:
 		fmt.Fprintf(s.w, "ok   %s: %s (%.1f s)\n", short(name.pkg), *c, e.Elapsed)
 	}
 	delete(s.byPkg, name.pkg)
 }
 
-func (s *summary) note(name testName, how result) {
-	s.results.add(name, how)
-	s.countsOf(name.pkg).add(how)
+func (s *summary) note(name testName, o outcome) {
+	s.results.add(name, o)
+	s.countsOf(name.pkg).add(o.result)
 }
 
-// finish counts as failed what began and never ended, and shows it.
-func (s *summary) finish() results {
-	for name, output := range s.output {
-		if len(output) > 0 {
-			fmt.Fprintf(s.w, "FAIL %s %s: did not end\n%s", short(name.pkg), name.test, strings.Join(output, ""))
+// endLeft counts as failed the tests of a package that have said something and never ended.
+func (s *summary) endLeft(pkg string) {
+	for name, lines := range s.output {
+		if name.pkg != pkg || name.test == "" {
+			continue
 		}
+		output := strings.Join(lines, "")
+		s.note(name, outcome{failed, output})
+		fmt.Fprintf(s.w, "FAIL %s %s: did not end\n%s", short(name.pkg), name.test, output)
+		delete(s.output, name)
 	}
+}
+
+// finish counts as failed what began and never ended.
+func (s *summary) finish() results {
 	for pkg := range s.byPkg {
-		s.results.add(testName{pkg: pkg}, failed)
+		s.endPackage(testName{pkg: pkg}, testEvent{Action: "fail"})
 	}
 	return s.results
 }

@@ -16,6 +16,7 @@ func TestRun(t *testing.T) {
 		want       string // lines, with times replaced by N
 		counts     string
 		err        string
+		again      string // what the total prints once more
 	}{
 		{
 			name: "pass, skip and subtests",
@@ -36,6 +37,7 @@ func TestRun(t *testing.T) {
 			want:   "FAIL x TestA (N s)\n    x_test.go:3: this is why\nFAIL x: 0 passed, 1 failed, 0 skipped\nFAIL\n",
 			counts: "0 passed, 1 failed, 0 skipped\n",
 			err:    "1 failed",
+			again:  "FAIL x TestA\n    x_test.go:3: this is why\n",
 		},
 		{
 			name:   "exit in mid-test",
@@ -43,6 +45,7 @@ func TestRun(t *testing.T) {
 			want:   "FAIL x: 0 passed, 1 failed, 0 skipped",
 			counts: "0 passed, 1 failed, 0 skipped\n",
 			err:    "1 failed",
+			again:  "last words\n",
 		},
 		{
 			name:   "no build",
@@ -77,8 +80,12 @@ func TestRun(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tt.err)
 			}
 			b.Reset()
-			if printTotal(&b, file); b.String() != tt.counts {
-				t.Errorf("the results file gives %q, want %q", b.String(), tt.counts)
+			printTotal(&b, file)
+			if got := regexp.MustCompile(`(?s).*\n(.*\n)`).ReplaceAllString(b.String(), "$1"); got != tt.counts {
+				t.Errorf("the results file gives %q, want %q", got, tt.counts)
+			}
+			if strings.Contains(b.String(), "FAIL x") != (tt.err == "1 failed") || !strings.Contains(b.String(), tt.again) {
+				t.Errorf("printed at the end:\n%s\nwant every failed test and %q", b.String(), tt.again)
 			}
 		})
 	}
@@ -86,17 +93,19 @@ func TestRun(t *testing.T) {
 
 func TestTotal(t *testing.T) {
 	tests := []struct{ name, file, want, err string }{
-		{"sum", "passed\ta\tT1\nskipped\ta\tT2\npassed\tb\tT1\n", "2 passed, 0 failed, 1 skipped\n", ""},
-		{"again", "passed\ta\tT\npassed\ta\tT\n", "1 passed, 0 failed, 0 skipped\n", ""},
-		{"made up for", "skipped\ta\tT\npassed\ta\tT\nskipped\ta\tT\n", "1 passed, 0 failed, 0 skipped\n", ""},
-		{"a failure anywhere", "passed\ta\tT\nfailed\ta\tT\npassed\ta\tT\n", "0 passed, 1 failed, 0 skipped\n", "1 failed"},
+		{"sum", `passed a T1 "",skipped a T2 "",passed b T1 ""`, "2 passed, 0 failed, 1 skipped\n", ""},
+		{"again", `passed a T "",passed a T ""`, "1 passed, 0 failed, 0 skipped\n", ""},
+		{"made up for", `skipped a T "",passed a T "",skipped a T ""`, "1 passed, 0 failed, 0 skipped\n", ""},
+		{"a failure anywhere", `passed a T "",failed a T "3\n4\n",passed a T ""`, "FAIL a T\n3\n4\n0 passed, 1 failed, 0 skipped\n", "1 failed"},
+		{"long output", `failed a T "` + strings.Repeat("1\\n", shownOutput) + `"`, "FAIL a T\n" + strings.Repeat("1\n", shownOutput/2-1) + "0 passed, 1 failed, 0 skipped\n", "1 failed"},
 		{"nothing ran", "", "0 passed, 0 failed, 0 skipped\n", "no test passed"},
-		{"foreign file", "hello\n", "", `line "hello"`},
+		{"foreign file", "hello", "", `results:1: "hello" is no result`},
+		{"output not quoted", `passed a T "",passed a T x`, "", "results:2: the output is not quoted"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "results")
-			write(t, file, tt.file)
+			write(t, file, strings.NewReplacer(" ", "\t", ",", "\n").Replace(tt.file))
 			var b strings.Builder
 			err := printTotal(&b, file)
 			if b.String() != tt.want {
