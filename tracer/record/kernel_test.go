@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"syscall"
@@ -46,6 +47,8 @@ func TestMain(m *testing.M) {
 			os.Exit(runLoad(os.Args[2], os.Args[3:]))
 		}
 	}
+	// By nohup, the tests ignore SIGHUP, and what they start would as well, unless they ask for the signal.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 	os.Exit(m.Run())
 }
 
