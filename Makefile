@@ -55,7 +55,7 @@ test: ## run the unit tests: fast, no root
 .PHONY: kerneltest
 kerneltest: build ## run the tests that record on this machine: root
 	@if [ "$$(id -u)" != 0 ]; then echo "make kerneltest loads BPF programs: run it as root" >&2; exit 1; fi
-	$(GOTEST) -logs -- -count=1 -tags kerneltest -timeout 20m -p 1 $(KERNELTESTS)
+	$(GOTEST) -logs -again -- -count=1 -tags kerneltest -timeout 20m -p 1 $(KERNELTESTS)
 
 .PHONY: browsertest
 browsertest: ## load trace events in Chromium's trace viewer, write pictures to build/: chromium
@@ -67,7 +67,7 @@ accuracy: ## compare import trees with what Python logs itself, write docs/accur
 
 .PHONY: vmtest
 vmtest: build ## boot Debian's kernels in QEMU and record there: minutes, downloads packages
-	$(GOTEST) -logs -- -count=1 -tags vmtest -timeout 50m $(VMTESTS)
+	$(GOTEST) -logs -again -- -count=1 -tags vmtest -timeout 50m $(VMTESTS)
 
 .PHONY: vmtest-kernels
 vmtest-kernels: build ## the part of it that tries every probe on every kernel; UPDATE=-update writes docs/kernels.md

@@ -20,15 +20,17 @@ type result int
 const (
 	skipped result = iota + 1
 	passed
+	passedAgain // failed at first, and passed when it was run once more
 	failed
 )
 
-var resultWords = map[result]string{skipped: "skipped", passed: "passed", failed: "failed"}
+var resultWords = map[result]string{skipped: "skipped", passed: "passed", passedAgain: "passed when run again", failed: "failed"}
 
-// An outcome is how a test ended, and what it said if it failed.
+// An outcome is how a test ended, and what it said if it failed, be it only at first.
 type outcome struct {
 	result
-	output string
+	output     string
+	unfinished bool // it never said that it had ended
 }
 
 // results has each test once. A test with subtests counts as well as they do.
@@ -45,7 +47,7 @@ type counts struct{ passed, failed, skipped int }
 
 func (c *counts) add(how result) {
 	switch how {
-	case passed:
+	case passed, passedAgain:
 		c.passed++
 	case failed:
 		c.failed++
@@ -88,8 +90,8 @@ func (r results) save(file string) error {
 	return errors.Join(w.Flush(), f.Close())
 }
 
-// printTotal prints the sum of what was saved, and before it, of every test that failed, what it said: the end
-// of a build's output is what is read first, and may be all that is kept.
+// printTotal prints the sum of what was saved, and before it, of every test that failed, what it said, be it only
+// at first: the end of a build's output is what is read first, and may be all that is kept.
 func printTotal(w io.Writer, file string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -108,7 +110,7 @@ func printTotal(w io.Writer, file string) error {
 		if err != nil {
 			return fmt.Errorf("%s:%d: the output is not quoted: %w", file, n, err)
 		}
-		all.add(testName{words[1], words[2]}, outcome{resultOf(words[0]), output})
+		all.add(testName{words[1], words[2]}, outcome{result: resultOf(words[0]), output: output})
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
@@ -127,15 +129,18 @@ func (r results) printFailed(w io.Writer) {
 		return cmp.Or(strings.Compare(a.pkg, b.pkg), strings.Compare(a.test, b.test))
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(r), byName) {
-		if r[name].result != failed {
+		title, output := "FAIL", r[name].output
+		switch r[name].result {
+		case skipped, passed:
 			continue
+		case passedAgain:
+			title = "passed when run again, failed at first:"
 		}
-		output := r[name].output
 		if len(output) > shownOutput {
 			output = output[len(output)-shownOutput:]
 			_, output, _ = strings.Cut(output, "\n")
 		}
-		fmt.Fprintf(w, "FAIL %s %s\n%s", short(name.pkg), name.test, output)
+		fmt.Fprintf(w, "%s %s %s\n%s", title, short(name.pkg), name.test, output)
 	}
 }
 

@@ -2,7 +2,7 @@
 // the output of what failed, and each skipped test with its reason. It keeps the results of several runs
 // in a file; -total prints what failed once more, and the sum, each test once, as the last line of a build.
 //
-//	testsummary [-results FILE] [-logs] -- ARGUMENTS OF GO TEST
+//	testsummary [-results FILE] [-logs] [-again] -- ARGUMENTS OF GO TEST
 //	testsummary -results FILE -total
 //
 // Its exit status is 1 if a test failed, and when no test ran at all.
@@ -15,18 +15,20 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 )
 
 func main() {
 	file := flag.String("results", "", "`file` to which the result of each test is added")
 	total := flag.Bool("total", false, "print the sum of the results file, run nothing")
 	logs := flag.Bool("logs", false, "print what passing tests log as well")
+	again := flag.Bool("again", false, "run a few tests that failed once more, and say so: for tests that measure a machine which others use too")
 	flag.Parse()
 	var err error
 	if *total {
 		err = printTotal(os.Stdout, *file)
 	} else {
-		err = runTests(os.Stdout, flag.Args(), *file, *logs)
+		err = runTests(os.Stdout, flag.Args(), options{*file, *logs, *again})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testsummary:", err)
@@ -34,16 +36,38 @@ func main() {
 	}
 }
 
+// options are what the command line says of a run.
+type options struct {
+	file  string // to which results are added, or ""
+	logs  bool
+	again bool
+}
+
 // runTests runs go test and adds its results to a file, if one is given.
-func runTests(w io.Writer, args []string, file string, logs bool) error {
+func runTests(w io.Writer, args []string, o options) error {
+	all, err := goTest(w, args, o.logs)
+	if names := all.worthAnotherRun(); o.again && len(names) > 0 {
+		fmt.Fprintln(w, "running again what failed:", strings.Join(names, ", "))
+		second, againErr := goTest(w, append(args, "-run", "^("+strings.Join(names, "|")+")$"), o.logs)
+		all.secondRun(second)
+		err = errors.Join(err, againErr)
+	}
+	if o.file != "" {
+		err = errors.Join(err, all.save(o.file))
+	}
+	fmt.Fprintln(w, "total:", all.counts())
+	return errors.Join(err, all.counts().err())
+}
+
+func goTest(w io.Writer, args []string, logs bool) (results, error) {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	s := newSummary(w, logs)
 	readErr := s.read(out)
@@ -52,11 +76,7 @@ func runTests(w io.Writer, args []string, file string, logs bool) error {
 	all, err := s.finish(), errors.Join(readErr, copyErr)
 	if waitErr := cmd.Wait(); waitErr != nil && all.counts().failed == 0 {
 		err = errors.Join(err, fmt.Errorf("go test: %w, though no test failed", waitErr))
-		all.add(testName{test: "go test"}, outcome{failed, waitErr.Error() + "\n"})
+		all.add(testName{test: "go test"}, outcome{result: failed, output: waitErr.Error() + "\n"})
 	}
-	if file != "" {
-		err = errors.Join(err, all.save(file))
-	}
-	fmt.Fprintln(w, "total:", all.counts())
-	return errors.Join(err, all.counts().err())
+	return all, err
 }

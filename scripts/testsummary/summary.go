@@ -90,7 +90,7 @@ func (s *summary) endTest(name testName, e testEvent) {
 	output := strings.Join(s.output[name], "")
 	switch e.Action {
 	case "fail":
-		s.note(name, outcome{failed, output})
+		s.note(name, outcome{result: failed, output: output})
 		fmt.Fprintf(s.w, "FAIL %s\n%s", title, output)
 	case "skip":
 		s.note(name, outcome{result: skipped})
@@ -113,7 +113,7 @@ func (s *summary) endPackage(name testName, e testEvent) {
 	switch {
 	case e.Action == "fail":
 		if c.failed == 0 { // it didn't build, or it crashed outside any test
-			s.note(name, outcome{failed, output})
+			s.note(name, outcome{result: failed, output: output})
 		}
 		fmt.Fprintf(s.w, "FAIL %s: %s\n%s", short(name.pkg), *c, output)
 	case *c != counts{}:
@@ -134,7 +134,7 @@ func (s *summary) endLeft(pkg string) {
 			continue
 		}
 		output := strings.Join(lines, "")
-		s.note(name, outcome{failed, output})
+		s.note(name, outcome{failed, output, true})
 		fmt.Fprintf(s.w, "FAIL %s %s: did not end\n%s", short(name.pkg), name.test, output)
 		delete(s.output, name)
 	}

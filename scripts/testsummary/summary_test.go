@@ -13,10 +13,11 @@ func TestRun(t *testing.T) {
 	tests := []struct {
 		name, body string
 		logs       bool
+		again      bool
 		want       string // lines, with times replaced by N
 		counts     string
 		err        string
-		again      string // what the total prints once more
+		repeated   string // what the total prints once more
 	}{
 		{
 			name: "pass, skip and subtests",
@@ -32,20 +33,55 @@ func TestRun(t *testing.T) {
 			counts: "1 passed, 0 failed, 0 skipped\n",
 		},
 		{
-			name:   "failure",
-			body:   `func TestA(t *testing.T) { t.Error("this is why") }`,
-			want:   "FAIL x TestA (N s)\n    x_test.go:3: this is why\nFAIL x: 0 passed, 1 failed, 0 skipped\nFAIL\n",
-			counts: "0 passed, 1 failed, 0 skipped\n",
-			err:    "1 failed",
-			again:  "FAIL x TestA\n    x_test.go:3: this is why\n",
+			name:     "failure",
+			body:     `func TestA(t *testing.T) { t.Error("this is why") }`,
+			want:     "FAIL x TestA (N s)\n    x_test.go:3: this is why\nFAIL x: 0 passed, 1 failed, 0 skipped\nFAIL\n",
+			counts:   "0 passed, 1 failed, 0 skipped\n",
+			err:      "1 failed",
+			repeated: "FAIL x TestA\n    x_test.go:3: this is why\n",
 		},
 		{
-			name:   "exit in mid-test",
-			body:   `func TestA(t *testing.T) { println("last words"); os.Exit(3) }`,
-			want:   "FAIL x: 0 passed, 1 failed, 0 skipped",
-			counts: "0 passed, 1 failed, 0 skipped\n",
-			err:    "1 failed",
-			again:  "last words\n",
+			name: "a failure that is not met again", again: true,
+			body: `func TestA(t *testing.T) { t.Run("sub", failsOnce) }
+				func TestB(t *testing.T) {}
+				func failsOnce(t *testing.T) { if os.Mkdir("seen", 0o700) == nil { t.Error("this is why") } }`,
+			want: "FAIL x TestA/sub (N s)\n    x_test.go:5: this is why\nFAIL x TestA (N s)\nFAIL x: 1 passed, 2 failed, 0 skipped\nFAIL\nFAIL\tx\tN\n" +
+				"running again what failed: TestA\nok   x: 2 passed, 0 failed, 0 skipped (N s)\ntotal: COUNTS",
+			counts:   "3 passed, 0 failed, 0 skipped\n",
+			repeated: "passed when run again, failed at first: x TestA/sub\n    x_test.go:5: this is why\n",
+		},
+		{
+			name: "a failure that is met again", again: true,
+			body:     `func TestA(t *testing.T) { t.Error("this is why") }`,
+			want:     "running again what failed: TestA\nFAIL x TestA (N s)\n    x_test.go:3: this is why\nFAIL x: 0 passed, 1 failed, 0 skipped\nFAIL\n",
+			counts:   "0 passed, 1 failed, 0 skipped\n",
+			err:      "1 failed",
+			repeated: "FAIL x TestA\n    x_test.go:3: this is why\n",
+		},
+		{
+			name: "a test that ended all others is not run again", again: true,
+			body:     `func TestA(t *testing.T) { if os.Mkdir("seen", 0o700) == nil { os.Exit(3) } }`,
+			want:     "FAIL x: 0 passed, 1 failed, 0 skipped\nFAIL\tx\tN\ntotal: COUNTS",
+			counts:   "0 passed, 1 failed, 0 skipped\n",
+			err:      "1 failed",
+			repeated: "FAIL x",
+		},
+		{
+			name: "many failures", again: true,
+			body: `func fail(t *testing.T) { if os.Mkdir(t.Name(), 0o700) == nil { t.Error("this is why") } }
+				func TestA(t *testing.T) { fail(t) }; func TestB(t *testing.T) { fail(t) }; func TestC(t *testing.T) { fail(t) }; func TestD(t *testing.T) { fail(t) }`,
+			want:     "FAIL x: 0 passed, 4 failed, 0 skipped\nFAIL\nFAIL\tx\tN\ntotal: COUNTS",
+			counts:   "0 passed, 4 failed, 0 skipped\n",
+			err:      "4 failed",
+			repeated: "FAIL x TestD\n",
+		},
+		{
+			name:     "exit in mid-test",
+			body:     `func TestA(t *testing.T) { println("last words"); os.Exit(3) }`,
+			want:     "FAIL x: 0 passed, 1 failed, 0 skipped",
+			counts:   "0 passed, 1 failed, 0 skipped\n",
+			err:      "1 failed",
+			repeated: "last words\n",
 		},
 		{
 			name:   "no build",
@@ -70,8 +106,9 @@ func TestRun(t *testing.T) {
 			t.Chdir(dir)
 			file := filepath.Join(dir, "results")
 			var b strings.Builder
-			err := runTests(&b, []string{"./..."}, file, tt.logs)
-			text := regexp.MustCompile(`\d+\.\d+ s\)`).ReplaceAllString(b.String(), "N s)")
+			err := runTests(&b, []string{"./..."}, options{file: file, logs: tt.logs, again: tt.again})
+			text := regexp.MustCompile(`\d+\.\d+( s\)|s\n)`).ReplaceAllString(b.String(), "N$1")
+			text = strings.ReplaceAll(text, "\tNs\n", "\tN\n")
 			tt.want = strings.ReplaceAll(tt.want, "COUNTS", tt.counts)
 			if !strings.Contains(text, tt.want) || (tt.err == "" && text != tt.want) {
 				t.Errorf("printed:\n%s\nwant:\n%s", text, tt.want)
@@ -84,8 +121,8 @@ func TestRun(t *testing.T) {
 			if got := regexp.MustCompile(`(?s).*\n(.*\n)`).ReplaceAllString(b.String(), "$1"); got != tt.counts {
 				t.Errorf("the results file gives %q, want %q", got, tt.counts)
 			}
-			if strings.Contains(b.String(), "FAIL x") != (tt.err == "1 failed") || !strings.Contains(b.String(), tt.again) {
-				t.Errorf("printed at the end:\n%s\nwant every failed test and %q", b.String(), tt.again)
+			if strings.Contains(b.String(), "FAIL x") != strings.HasSuffix(tt.err, " failed") || !strings.Contains(b.String(), tt.repeated) {
+				t.Errorf("printed at the end:\n%s\nwant every failed test and %q", b.String(), tt.repeated)
 			}
 		})
 	}
