@@ -9,15 +9,16 @@ import (
 	"github.com/bootscope/bootscope/tracer/timeline"
 )
 
-// unitWait looks for units whose start takes long although nothing of them runs, such as one that waits for
+// unitWait looks for units whose start takes long although little of them runs, such as one that waits for
 // a network that nobody has plugged in: what comes after them waits as well.
 type unitWait struct{ timeline.Discard }
 
 const (
 	// Less is nothing that a user waits for.
 	minUnitWait = 2e9
-	// A unit of which something runs for longer, or wants to, is at work.
-	atWork = 0.1
+	// A unit of which something runs for longer, or wants to, is at work. Where all start at once, a shell that only
+	// waits has waited for a CPU for seconds before it gets to that.
+	atWork = 0.5
 	// A device is nobody's process: it counts if the machine had nothing better to do meanwhile.
 	idleForDevice = 0.5
 	// With less of the start recorded, nobody knows what it did.
@@ -28,6 +29,7 @@ const (
 type waitingUnit struct {
 	*timeline.Unit
 	from, to uint64
+	waited   uint64 // of that
 	did      timeline.Did
 	idle     float64
 	idleSeen bool
@@ -66,11 +68,15 @@ func (r *Recording) waitingUnit(u *timeline.Unit) *waitingUnit {
 		if !w.idleSeen || w.idle < idleForDevice {
 			return nil
 		}
+		w.waited = w.to - w.from
 		return w
 	}
 	t := &w.did.Times
 	work := t[timeline.Running] + t[timeline.Runnable] + t[timeline.IOWait] + t[timeline.Blocked]
 	if t[timeline.Sleeping] == 0 || float64(work) > atWork*float64(seen) {
+		return nil
+	}
+	if w.waited = w.to - w.from - work; w.waited < minUnitWait {
 		return nil
 	}
 	return w
@@ -88,7 +94,7 @@ func recorders(u *timeline.Unit) bool {
 
 func (w *waitingUnit) finding(r *Recording, links []timeline.Link, goal string) Finding {
 	f := Finding{
-		ID: "unit-wait", Title: "a unit only waits while it starts", Cost: w.to - w.from, Unit: w.Name,
+		ID: "unit-wait", Title: "a unit waits while it starts", Cost: w.waited, Unit: w.Name,
 		Evidence: []string{w.when(r), w.meanwhile(r)}, Remedy: w.remedy(),
 	}
 	if strings.HasSuffix(w.Name, ".device") {
