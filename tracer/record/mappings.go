@@ -21,9 +21,11 @@ import (
 // per CPU. BPF has no place where it could see them all.
 type mappingReader struct {
 	cpus    []*perfRing
-	poll    int  // epoll of the rings and of stop
-	stop    int  // eventfd that ends watch
-	watched bool // watch closes poll and stop
+	poll    int           // epoll of the rings and of stop
+	stop    int           // eventfd that ends watch
+	watched bool          // watch closes poll and stop
+	record  []byte        // reused
+	mapping event.Mapping // reused
 }
 
 // A perfRing is the buffer of one perf event: a control page, then the data.
@@ -160,17 +162,19 @@ func (r *perfRing) close() {
 	unix.Close(r.fd)
 }
 
-// drain hands what the kernel has written since the last time to sink: mappings, and losses.
+// drain hands what the kernel has written since the last time to sink: mappings, and losses. The sink must not
+// keep them: thousands may come in a second.
 func (m *mappingReader) drain(sink func(event.Event) error) error {
 	for _, r := range m.cpus {
 		tail, head := r.control.Data_tail, atomic.LoadUint64(&r.control.Data_head)
 		for tail < head {
-			record := r.read(tail, 8)
-			size := uint64(binary.LittleEndian.Uint16(record[6:]))
+			m.record = r.read(m.record, tail, 8)
+			size := uint64(binary.LittleEndian.Uint16(m.record[6:]))
 			if size < 8 || size > head-tail {
 				return fmt.Errorf("perf buffer of CPU %d: a record of %d bytes at %d", r.cpu, size, tail)
 			}
-			if e := decodePerfRecord(r.read(tail, size), r.cpu); e != nil {
+			m.record = r.read(m.record, tail, size)
+			if e := m.decode(m.record, r.cpu); e != nil {
 				if err := sink(e); err != nil {
 					return err
 				}
@@ -182,11 +186,11 @@ func (m *mappingReader) drain(sink func(event.Event) error) error {
 	return nil
 }
 
-// read copies bytes out of the ring, across its end if need be.
-func (r *perfRing) read(position, size uint64) []byte {
+// read copies bytes out of the ring, across its end if need be, in place of what is in b.
+func (r *perfRing) read(b []byte, position, size uint64) []byte {
 	at := position % uint64(len(r.data))
 	first := r.data[at:min(at+size, uint64(len(r.data)))]
-	return append(append(make([]byte, 0, size), first...), r.data[:size-uint64(len(first))]...)
+	return append(append(b[:0], first...), r.data[:size-uint64(len(first))]...)
 }
 
 const (
@@ -194,8 +198,8 @@ const (
 	sampleIDBytes = 24 // TID, TIME, CPU
 )
 
-// decodePerfRecord returns a mapping or a loss, or nil for anything else.
-func decodePerfRecord(b []byte, cpu int) event.Event {
+// decode returns a mapping or a loss, or nil for anything else.
+func (m *mappingReader) decode(b []byte, cpu int) event.Event {
 	le := binary.LittleEndian
 	switch {
 	case le.Uint32(b) == unix.PERF_RECORD_LOST && len(b) >= 24+sampleIDBytes:
@@ -206,7 +210,8 @@ func decodePerfRecord(b []byte, cpu int) event.Event {
 	case le.Uint32(b) != unix.PERF_RECORD_MMAP2 || len(b) < mmap2Fixed+sampleIDBytes:
 		return nil
 	}
-	e := event.New(event.KindMapping).(*event.Mapping)
+	e := &m.mapping
+	*e = event.Mapping{Header: event.Header{Kind: uint16(event.KindMapping)}}
 	id := b[len(b)-sampleIDBytes:]
 	e.PID, e.TID = le.Uint32(b[8:]), le.Uint32(b[12:])
 	e.Time, e.CPU = le.Uint64(id[8:]), uint16(cpu)

@@ -41,10 +41,17 @@ func stayOnThisCPU() bool {
 
 // setAffinity gives all threads of this process the same CPUs. Threads that come later inherit them.
 func setAffinity(cpus *unix.CPUSet) {
+	for _, tid := range ownThreads() {
+		_ = unix.SchedSetaffinity(tid, cpus) // one that has just ended needs none
+	}
+}
+
+func ownThreads() (tids []int) {
 	threads, _ := os.ReadDir("/proc/self/task")
 	for _, t := range threads {
 		if tid, err := strconv.Atoi(t.Name()); err == nil {
-			_ = unix.SchedSetaffinity(tid, cpus) // one that has just ended needs none
+			tids = append(tids, tid)
 		}
 	}
+	return tids
 }

@@ -206,22 +206,23 @@ func TestDecodePerfRecord(t *testing.T) {
 	inode := words(1<<32|8, 4711, 9) // minor and major, inode, generation
 	id := append([]byte{20, 0, 0, 0}, "0123456789abcdefghij"...)
 
-	m := decodePerfRecord(record(unix.PERF_RECORD_MMAP2, 0, join(place, inode, rights, name)), 1).(*event.Mapping)
+	reader := &mappingReader{} // one for all: nothing of a mapping is in the next
+	m := reader.decode(record(unix.PERF_RECORD_MMAP2, 0, join(place, inode, rights, name)), 1).(*event.Mapping)
 	if m.PID != 5 || m.TID != 6 || m.Time != 5_000_000_000 || m.CPU != 1 || m.Start != 0x7f0000001000 || m.Length != 0x2000 ||
 		m.Offset != 0x3000 || m.Device != 8<<20|1 || m.Inode != 4711 || m.Protection != 5 || m.MapFlags != 2 || m.BuildIDBytes != 0 ||
 		string(m.TailBytes()) != "/usr/lib/libx.so" {
 		t.Errorf("a mapping by inode is %+v with name %q", m, m.TailBytes())
 	}
-	m = decodePerfRecord(record(unix.PERF_RECORD_MMAP2, unix.PERF_RECORD_MISC_MMAP_BUILD_ID, join(place, id, rights, name)), 0).(*event.Mapping)
+	m = reader.decode(record(unix.PERF_RECORD_MMAP2, unix.PERF_RECORD_MISC_MMAP_BUILD_ID, join(place, id, rights, name)), 0).(*event.Mapping)
 	if m.Inode != 0 || string(m.BuildID[:m.BuildIDBytes]) != "0123456789abcdefghij" {
 		t.Errorf("a mapping by build id is %+v", m)
 	}
-	l := decodePerfRecord(record(unix.PERF_RECORD_LOST, 0, words(1, 42)), 1).(*event.Lost)
+	l := reader.decode(record(unix.PERF_RECORD_LOST, 0, words(1, 42)), 1).(*event.Lost)
 	if l.Count != 42 || l.Time != 5_000_000_000 || event.Probe(l.Probe) != event.ProbeMapping {
 		t.Errorf("a loss is %+v", l)
 	}
 	for _, other := range [][]byte{record(unix.PERF_RECORD_COMM, 0, place), record(unix.PERF_RECORD_MMAP2, 0, place)} {
-		if e := decodePerfRecord(other, 0); e != nil {
+		if e := reader.decode(other, 0); e != nil {
 			t.Errorf("a record that is no mapping, or is cut, is %+v", e)
 		}
 	}

@@ -117,6 +117,7 @@ func (r *recorder) startCommand(path string) (*command, error) {
 // run writes the whole file and tells why it ended.
 func (r *recorder) run(output io.Writer, cmd *command, stop *stopper) (string, error) {
 	defer preferDraining()()
+	relaxTimers()
 	pid := 0
 	if cmd != nil {
 		pid = cmd.cmd.Process.Pid

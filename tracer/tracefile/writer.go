@@ -29,6 +29,7 @@ type Writer struct {
 	sizes sizeTable
 	buf   []byte      // a chunk on its way out
 	raw   []byte      // pending events
+	one   []byte      // the last that came alone
 	head  chunkHeader // of the pending events
 	cpus  []*schedBuffer
 	cols  columns
@@ -95,7 +96,10 @@ func (t *Writer) Events(raw []byte) error {
 }
 
 // Event adds one event.
-func (t *Writer) Event(e event.Event) error { return t.Events(e.AppendTo(nil)) }
+func (t *Writer) Event(e event.Event) error {
+	t.one = e.AppendTo(t.one[:0])
+	return t.Events(t.one)
+}
 
 func (t *Writer) resetEvents() {
 	t.raw = t.raw[:0]
