@@ -30,6 +30,7 @@
 #include "core_syscalls.h"
 #include "core_memory.h"
 #include "core_irq.h"
+#include "core_tasks.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

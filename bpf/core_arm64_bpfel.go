@@ -179,6 +179,7 @@ const (
 	CoreProgProcessExit        = "process_exit"
 	CoreProgProcessFork        = "process_fork"
 	CoreProgProcessRename      = "process_rename"
+	CoreProgReadTasks          = "read_tasks"
 	CoreProgSample             = "sample"
 	CoreProgSchedSwitch        = "sched_switch"
 	CoreProgSchedWaking        = "sched_waking"
@@ -274,6 +275,7 @@ type CoreProgramSpecs struct {
 	ProcessExit        *ebpf.ProgramSpec `ebpf:"process_exit"`
 	ProcessFork        *ebpf.ProgramSpec `ebpf:"process_fork"`
 	ProcessRename      *ebpf.ProgramSpec `ebpf:"process_rename"`
+	ReadTasks          *ebpf.ProgramSpec `ebpf:"read_tasks"`
 	Sample             *ebpf.ProgramSpec `ebpf:"sample"`
 	SchedSwitch        *ebpf.ProgramSpec `ebpf:"sched_switch"`
 	SchedWaking        *ebpf.ProgramSpec `ebpf:"sched_waking"`
@@ -415,6 +417,7 @@ type CorePrograms struct {
 	ProcessExit        *ebpf.Program `ebpf:"process_exit"`
 	ProcessFork        *ebpf.Program `ebpf:"process_fork"`
 	ProcessRename      *ebpf.Program `ebpf:"process_rename"`
+	ReadTasks          *ebpf.Program `ebpf:"read_tasks"`
 	Sample             *ebpf.Program `ebpf:"sample"`
 	SchedSwitch        *ebpf.Program `ebpf:"sched_switch"`
 	SchedWaking        *ebpf.Program `ebpf:"sched_waking"`
@@ -458,6 +461,7 @@ func (p *CorePrograms) Close() error {
 		p.ProcessExit,
 		p.ProcessFork,
 		p.ProcessRename,
+		p.ReadTasks,
 		p.Sample,
 		p.SchedSwitch,
 		p.SchedWaking,

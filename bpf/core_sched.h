@@ -7,9 +7,9 @@ static __always_inline __u32 state_of(struct task_struct *task, int preempted, u
 {
 	if (preempted)
 		return STATE_PREEMPTED;
-	if (bits & TASK_DEAD_OR_ZOMBIE)
+	if (bits & (TASK_DEAD | EXIT_DEAD | EXIT_ZOMBIE))
 		return STATE_DEAD;
-	if (bits & TASK_STOPPED_OR_TRACED)
+	if (bits & (TASK_STOPPED | TASK_TRACED | TASK_PARKED))
 		return STATE_STOPPED;
 	if (bits & TASK_UNINTERRUPTIBLE) {
 		if (bits & TASK_NOLOAD)

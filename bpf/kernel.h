@@ -128,8 +128,12 @@ struct task_struct {
 	unsigned in_iowait : 1;
 	int pid;
 	int tgid;
+	int exit_state;
 	int exit_code;
+	struct task_struct *real_parent;
+	char comm[16];
 	struct sched_entity se;
+	__u64 start_boottime;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	struct mm_struct *mm;
@@ -158,6 +162,12 @@ struct linux_binprm {
 	const char *filename;
 };
 
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
 struct open_how {
 	__u64 flags;
 	__u64 mode;
@@ -172,8 +182,12 @@ struct open_how {
 #define PF_KTHREAD 0x00200000
 #define TASK_INTERRUPTIBLE 0x0001
 #define TASK_UNINTERRUPTIBLE 0x0002
-#define TASK_STOPPED_OR_TRACED (0x0004 | 0x0008 | 0x0040 /* parked */)
-#define TASK_DEAD_OR_ZOMBIE (0x0080 | 0x0010 | 0x0020)
+#define TASK_STOPPED 0x0004
+#define TASK_TRACED 0x0008
+#define EXIT_DEAD 0x0010
+#define EXIT_ZOMBIE 0x0020
+#define TASK_PARKED 0x0040
+#define TASK_DEAD 0x0080
 #define TASK_NOLOAD 0x0400
 
 /* include/linux/fs.h: pipefs, sockfs, anon_inodefs and the like, which have no paths */

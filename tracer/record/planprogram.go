@@ -105,17 +105,21 @@ func (p *plan) target(spec *ebpf.ProgramSpec) (btf.TypeID, error) {
 		}
 		return types.TypeID(place)
 	}
+	name := spec.AttachTo
+	if spec.AttachType == ebpf.AttachTraceIter {
+		name = "bpf_iter_" + name
+	}
 	// A system call that can be left out of a kernel is there twice: what stands in for it is called the same.
-	same, err := types.AnyTypesByName(spec.AttachTo)
+	same, err := types.AnyTypesByName(name)
 	if err != nil {
-		return 0, fmt.Errorf("it has no %s: %w", spec.AttachTo, err)
+		return 0, fmt.Errorf("it has no %s: %w", name, err)
 	}
 	for _, t := range same {
 		if function, ok := t.(*btf.Func); ok {
 			return types.TypeID(function)
 		}
 	}
-	return 0, fmt.Errorf("it has no function %s", spec.AttachTo)
+	return 0, fmt.Errorf("it has no function %s", name)
 }
 
 // addTypes tells where functions begin. The verifier wants to know that only of programs with several.

@@ -29,6 +29,7 @@ type recorder struct {
 	events   *ringbuf.Reader
 	woken    []*ebpf.Variable // reader_woken of each object
 	mappings *mappingReader   // nil without that probe
+	iterator *taskIterator    // nil where the kernel has none
 	losses   lossCounter
 	clock    *system.StepWatcher // nil where it can't be had
 	cpus     *system.CPUWatcher  // likewise
@@ -73,6 +74,7 @@ func attach(options Options) (*recorder, error) {
 	r.cpus, _ = system.WatchCPUs() // before the first look at which are online
 	r.stats.change(time.Now(), tally{})
 	r.programs, r.statuses = attachProbes(r.loader)
+	r.iterator, _ = newTaskIterator(r.loader) // else /proc tells
 	r.loader.kernel.plan.forget()
 	// Mappings alone, which need no program, are no recording.
 	if len(r.programs) == 0 || r.loader.shared["events"] == nil {
@@ -173,6 +175,9 @@ func (r *recorder) close() {
 	r.loader.kernel.keepPlan(r.options.Cache)
 	r.stats.stop(tally{})
 	closePrograms(r.programs)
+	if r.iterator != nil {
+		r.iterator.close()
+	}
 	if r.clock != nil {
 		r.clock.Close()
 	}
@@ -212,17 +217,5 @@ func (r *recorder) begin(writer *tracefile.Writer) error {
 	if err := r.writeMemory(event.MemoryAtStart); err != nil {
 		return err
 	}
-	if r.mappings != nil {
-		if err := system.ReadMappings(func(e *event.Mapping) error { return writer.Event(e) }); err != nil {
-			return err
-		}
-	}
-	return r.readTasks(event.TaskAtStart)
-}
-
-func (r *recorder) readTasks(phase event.TaskPhase) error {
-	names := phase == event.TaskAtStart
-	return system.ReadTasks(phase, names, !r.options.NoArgs, r.cgroups, func(e *event.Task) error {
-		return r.writer.Event(e)
-	})
+	return r.writeTasksAtStart()
 }

@@ -50,7 +50,7 @@ func fits(p *ebpf.ProgramSpec, h hook, object objectKind) bool {
 // place in the table, and without BTF no probe needs what isn't there.
 func TestWays(t *testing.T) {
 	objects := map[objectKind]*ebpf.CollectionSpec{coreObject: loadObject(t, coreObject), plainObject: loadObject(t, plainObject)}
-	used := map[objectKind]map[string]bool{coreObject: {}, plainObject: {}}
+	used := map[objectKind]map[string]bool{coreObject: {iteratorProgram: true}, plainObject: {}}
 	seen := map[event.Probe]bool{}
 	for _, p := range probes {
 		if seen[p.id] {

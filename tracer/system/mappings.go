@@ -9,27 +9,21 @@ import (
 	"github.com/bootscope/bootscope/tracer/event"
 )
 
-// ReadMappings calls found for every executable mapping of a file that exists now, in all processes.
-func ReadMappings(found func(*event.Mapping) error) error {
-	pids, err := numericNames("/proc")
+// ReadMappings calls found for every executable mapping of a file that a process has now. One that has ended has none.
+func ReadMappings(pid uint32, found func(*event.Mapping) error) error {
+	text, err := readWhole(procDir(int(pid)) + "/maps")
 	if err != nil {
-		return err
+		return nil
 	}
-	for _, pid := range pids {
-		text, err := readWhole("/proc/" + strconv.Itoa(pid) + "/maps")
-		if err != nil {
-			continue // it ended
+	now := BootTime()
+	for line := range strings.Lines(string(text)) {
+		e := parseMapping(strings.TrimSuffix(line, "\n"))
+		if e == nil {
+			continue
 		}
-		now := BootTime()
-		for line := range strings.Lines(string(text)) {
-			e := parseMapping(strings.TrimSuffix(line, "\n"))
-			if e == nil {
-				continue
-			}
-			e.Time, e.PID, e.TID = now, uint32(pid), uint32(pid)
-			if err := found(e); err != nil {
-				return err
-			}
+		e.Time, e.PID, e.TID = now, pid, pid
+		if err := found(e); err != nil {
+			return err
 		}
 	}
 	return nil

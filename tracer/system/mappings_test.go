@@ -42,18 +42,24 @@ func TestParseMapping(t *testing.T) {
 	}
 }
 
-// TestReadMappings finds this program.
+// TestReadMappings finds this program among its own mappings, and stops when it is told to.
 func TestReadMappings(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := false
-	err = ReadMappings(func(e *event.Mapping) error {
-		found = found || int(e.PID) == os.Getpid() && string(e.TailBytes()) == self && e.Protection&4 != 0
+	pid, found := uint32(os.Getpid()), false
+	err = ReadMappings(pid, func(e *event.Mapping) error {
+		found = found || e.PID == pid && string(e.TailBytes()) == self && e.Protection&4 != 0
 		return nil
 	})
 	if err != nil || !found {
 		t.Errorf("%s is mapped: %v (%v)", self, found, err)
+	}
+	if err := ReadMappings(pid, func(*event.Mapping) error { return os.ErrClosed }); err != os.ErrClosed {
+		t.Errorf("error %v, want the one that it was told", err)
+	}
+	if err := ReadMappings(1<<30, func(*event.Mapping) error { return os.ErrClosed }); err != nil {
+		t.Errorf("a process that there isn't: %v, want none", err)
 	}
 }

@@ -19,38 +19,34 @@ const userHz = 100
 // tailLimit is how many bytes of a program's name and arguments are kept, as in the BPF programs.
 const tailLimit = 4096
 
-// ReadTasks calls found for every thread of the machine, as /proc shows it now. Threads that end
-// meanwhile are left out. With names, the program and its arguments are read too (args permitting).
-func ReadTasks(phase event.TaskPhase, names, args bool, cgroups *Cgroups, found func(*event.Task) error) error {
+// ReadTasks returns every thread of the machine, as /proc shows it now, without those that end meanwhile and those of
+// processes that are known already.
+func ReadTasks(cgroups *Cgroups, known map[uint32]bool) (tasks []*event.Task, err error) {
 	pids, err := numericNames("/proc")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, pid := range pids {
-		dir := "/proc/" + strconv.Itoa(pid)
+		if known[uint32(pid)] {
+			continue
+		}
+		dir := procDir(pid)
 		tids, err := numericNames(dir + "/task")
 		if err != nil {
 			continue // it ended
 		}
-		var tail []byte
-		if names {
-			tail = programOf(dir, args)
-		}
 		cgroup := cgroups.idOf(dir)
 		for _, tid := range tids {
-			task, err := readTask(dir+"/task/"+strconv.Itoa(tid), pid, tid)
-			if err != nil {
-				continue
-			}
-			task.Phase, task.Cgroup = uint8(phase), cgroup
-			task.SetTail(tail)
-			if err := found(task); err != nil {
-				return err
+			if task, err := readTask(dir+"/task/"+strconv.Itoa(tid), pid, tid); err == nil {
+				task.Cgroup = cgroup
+				tasks = append(tasks, task)
 			}
 		}
 	}
-	return nil
+	return tasks, nil
 }
+
+func procDir(pid int) string { return "/proc/" + strconv.Itoa(pid) }
 
 func numericNames(dir string) ([]int, error) {
 	f, err := os.Open(dir)
@@ -68,8 +64,10 @@ func numericNames(dir string) ([]int, error) {
 	return numbers, err
 }
 
-// programOf returns the tail of a task event: the executable, then the arguments.
-func programOf(dir string, args bool) []byte {
+// ProgramOf returns the tail of the task events of a process: the executable, then the arguments if they are wanted.
+func ProgramOf(pid int, args bool) []byte { return programIn(procDir(pid), args) }
+
+func programIn(dir string, args bool) []byte {
 	exe, _ := os.Readlink(dir + "/exe")
 	tail := append([]byte(exe), 0)
 	if args {

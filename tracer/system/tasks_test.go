@@ -59,7 +59,7 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-// TestReadTasks finds this process, its threads and its arguments.
+// TestReadTasks finds this process and its threads.
 func TestReadTasks(t *testing.T) {
 	tids := make(chan int)
 	done := make(chan bool)
@@ -70,39 +70,35 @@ func TestReadTasks(t *testing.T) {
 	}()
 	other := <-tids
 	defer close(done)
-	for _, tt := range []struct{ names, args bool }{{true, true}, {true, false}, {false, true}} {
-		found := map[uint32]event.Task{}
-		err := ReadTasks(event.TaskAtEnd, tt.names, tt.args, &Cgroups{ids: map[string]uint64{}}, func(task *event.Task) error {
-			if int(task.PID) == os.Getpid() {
-				found[task.TID] = *task
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+	tasks, err := ReadTasks(&Cgroups{ids: map[string]uint64{}}, map[uint32]bool{uint32(os.Getppid()): true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[int]*event.Task{}
+	for _, task := range tasks {
+		if int(task.PID) == os.Getpid() {
+			found[int(task.TID)] = task
 		}
-		for _, tid := range []int{os.Getpid(), other} {
-			task, ok := found[uint32(tid)]
-			if !ok || event.TaskPhase(task.Phase) != event.TaskAtEnd || int(task.Parent) != os.Getppid() || task.Time == 0 || task.Start == 0 || task.Start > task.Time {
-				t.Errorf("thread %d is %+v", tid, task)
-			}
-			exe, argv := task.ExeAndArgv()
-			self, _ := os.Executable()
-			if tt.names != (exe == self) || (tt.names && tt.args) != slices.Equal(argv, os.Args) {
-				t.Errorf("names %v, arguments %v: thread %d runs %q with %q", tt.names, tt.args, tid, exe, argv)
-			}
+		if int(task.PID) == os.Getppid() {
+			t.Errorf("thread %d was known already", task.TID)
+		}
+	}
+	for _, tid := range []int{os.Getpid(), other} {
+		task := found[tid]
+		if task == nil || int(task.Parent) != os.Getppid() || task.Time == 0 || task.Start == 0 || task.Start > task.Time {
+			t.Errorf("thread %d is %+v", tid, task)
 		}
 	}
 }
 
-func TestReadTasksStopsAtError(t *testing.T) {
-	calls := 0
-	err := ReadTasks(event.TaskAtStart, false, false, &Cgroups{}, func(*event.Task) error {
-		calls++
-		return os.ErrClosed
-	})
-	if err != os.ErrClosed || calls != 1 {
-		t.Errorf("%d calls and error %v, want the first call's", calls, err)
+func TestProgramOf(t *testing.T) {
+	self, _ := os.Executable()
+	for _, args := range []bool{true, false} {
+		task := event.Task{}
+		task.SetTail(ProgramOf(os.Getpid(), args))
+		if exe, argv := task.ExeAndArgv(); exe != self || args != slices.Equal(argv, os.Args) {
+			t.Errorf("arguments %v: this is %q with %q", args, exe, argv)
+		}
 	}
 }
 
@@ -117,10 +113,10 @@ func TestProgramOfIsCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("cmdline", strings.Repeat("argument\x00", 1000))
-	if got := programOf(dir, true); len(got) != tailLimit || !strings.HasPrefix(string(got), "/usr/bin/long\x00argument\x00argument") {
+	if got := programIn(dir, true); len(got) != tailLimit || !strings.HasPrefix(string(got), "/usr/bin/long\x00argument\x00argument") {
 		t.Errorf("%d bytes, %.50q…; want %d", len(got), got, tailLimit)
 	}
-	if got := programOf(t.TempDir(), true); string(got) != "\x00" {
+	if got := programIn(t.TempDir(), true); string(got) != "\x00" {
 		t.Errorf("a process without a program, which is a kernel thread, has %q", got)
 	}
 }
