@@ -29,7 +29,7 @@ func loadArgs(name string, args ...string) []string {
 	return append([]string{exe, asLoad, name}, args...)
 }
 
-// runLoad runs a load: "calls N", "open N FILE" or "open-each N DIR".
+// runLoad runs a load: "calls N", "open N FILE", "open-each N DIR" or "map N FILE rx".
 func runLoad(name string, args []string) error {
 	n, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -44,8 +44,13 @@ func runLoad(name string, args []string) error {
 		took = openAll(n, func(int) *byte { return file })
 	case "open-each":
 		took = openAll(n, func(i int) *byte { return cString(eachName(args[1], i)) })
+	case "map":
+		took, err = mapAll(n, args[1], args[2])
 	default:
 		return fmt.Errorf("there is no load %q", name)
+	}
+	if err != nil {
+		return err
 	}
 	fmt.Println(float64(took.wall.Nanoseconds())/float64(n), float64(took.cpu.Nanoseconds())/float64(n))
 	return nil
@@ -92,6 +97,33 @@ func openAll(n int, name func(i int) *byte) spent {
 		}
 	}
 	return stop()
+}
+
+// mapAll maps the first part of a file, or memory without one, and unmaps it.
+func mapAll(n int, file, rights string) (spent, error) {
+	const size = 256 << 10
+	var fd, flags uintptr = ^uintptr(0), unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return spent{}, err
+		}
+		defer f.Close()
+		fd, flags = f.Fd(), unix.MAP_PRIVATE
+	}
+	var protection uintptr = unix.PROT_READ
+	if rights == "rx" {
+		protection |= unix.PROT_EXEC
+	}
+	stop := stopwatch()
+	for range n {
+		at, _, errno := unix.RawSyscall6(unix.SYS_MMAP, 0, size, protection, flags, fd, 0)
+		if errno != 0 {
+			return spent{}, fmt.Errorf("mapping %s: %w", file, errno)
+		}
+		_, _, _ = unix.RawSyscall(unix.SYS_MUNMAP, at, size, 0)
+	}
+	return stop(), nil
 }
 
 func cString(s string) *byte {

@@ -29,6 +29,7 @@ var benches = []bench{
 	{"storm", benchStorm},
 	{"forks", benchForks},
 	{"opens", benchOpens},
+	{"mappings", benchMappings},
 	{"idle", benchIdle},
 	{"start", benchStart},
 	{"size", benchSize},

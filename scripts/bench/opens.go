@@ -15,9 +15,7 @@ const sysExitHook = "tp_btf/sys_exit"
 
 // An openLoad is a tight loop of opens.
 type openLoad struct {
-	name  string
-	calls int
-	argv  []string
+	callLoad
 	empty sample // BPF time of an empty program for each run, ns
 	own   sample // of bootscope's for each call
 }
@@ -29,10 +27,10 @@ func (s *setup) openLoads() ([]*openLoad, error) {
 		return nil, err
 	}
 	return []*openLoad{
-		{name: "a call that nobody records (getppid)", calls: seen, argv: loadArgs("calls", strconv.Itoa(seen))},
-		{name: "open of a file seen before", calls: seen, argv: loadArgs("open", strconv.Itoa(seen), eachName(dir, 0))},
-		{name: "open of a new file", calls: each, argv: loadArgs("open-each", strconv.Itoa(each), dir)},
-		{name: "open that fails", calls: seen, argv: loadArgs("open", strconv.Itoa(seen), "/no/such/file")},
+		{callLoad: callLoad{"a call that nobody records (getppid)", seen, loadArgs("calls", strconv.Itoa(seen))}},
+		{callLoad: callLoad{"open of a file seen before", seen, loadArgs("open", strconv.Itoa(seen), eachName(dir, 0))}},
+		{callLoad: callLoad{"open of a new file", each, loadArgs("open-each", strconv.Itoa(each), dir)}},
+		{callLoad: callLoad{"open that fails", seen, loadArgs("open", strconv.Itoa(seen), "/no/such/file")}},
 	}, nil
 }
 
@@ -122,9 +120,9 @@ func (s *setup) printOpenPrograms(hook string, loads []*openLoad) {
 	s.aim("BPF time for an "+seen.name+", to an empty program on the same hook", "at most 2", seen.own.over(seen.empty).text("%.2f"))
 }
 
-// openWalls measures the wall time that a call takes, as the load itself tells, with each tracer in turn.
+// openWalls compares tracers of opens.
 func (s *setup) openWalls(l *openLoad, hook string) error {
-	tracers := []*tracer{
+	return s.benchCall(l.callLoad, "an empty BPF program", []*tracer{
 		{name: "nothing"},
 		baselineTracer("an empty BPF program", emptyProgram, hook),
 		{name: "bootscope, opens", output: s.file("opens.bst"), command: s.recordArgs(s.file("opens.bst"), "open")},
@@ -132,26 +130,5 @@ func (s *setup) openWalls(l *openLoad, hook string) error {
 			command: []string{"perf", "record", "-q", "-B", "-a", "-e", "syscalls:sys_exit_openat", "-o", s.file("opens.data")}},
 		{name: "bpftrace, opensnoop", output: s.file("opens.txt"),
 			command: []string{"bpftrace", "-o", s.file("opens.txt"), "-e", execAndOpenSnoop}},
-	}
-	rounds := s.atMost(5)
-	result := table{title: fmt.Sprintf("%s, %d times, %d rounds", l.name, l.calls, rounds),
-		columns: []string{"tracer", "wall per call, ns", "added, ns", "CPU time per call, ns", "added, ns", "added, to what the empty program adds"}}
-	if err := turns(rounds, tracers, nil, l.argv...); err != nil {
-		return err
-	}
-	nothing, empty := tracers[0].told, tracers[1].told
-	for _, t := range tracers {
-		if t.missing != "" {
-			result.addMissing(t.name, t.missing)
-			continue
-		}
-		added := t.told.cpu.minus(nothing.cpu)
-		ratio := "-"
-		if base := empty.cpu.minus(nothing.cpu).median(); t != tracers[0] && base > 0 {
-			ratio = fmt.Sprintf("%.2f", added.median()/base)
-		}
-		result.add(t.name, t.told.wall.text("%.0f"), t.told.wall.minus(nothing.wall).text("%.0f"), t.told.cpu.text("%.0f"), added.text("%.0f"), ratio)
-	}
-	result.print()
-	return nil
+	})
 }

@@ -97,7 +97,7 @@ func (r *recorder) round(deadline time.Time) error {
 	if err := r.drainUntil(next); err != nil {
 		return err
 	}
-	if err := errors.Join(r.drainMappings(), r.writeLosses(), r.memoryMeanwhile(now)); err != nil {
+	if err := errors.Join(r.drainMappings(), r.lossesMeanwhile(now), r.memoryMeanwhile(now)); err != nil {
 		return err
 	}
 	if err := errors.Join(r.writeSteps(), r.followCPUs()); err != nil {
@@ -164,6 +164,15 @@ func (r *recorder) tellDrained() error {
 		return err
 	}
 	return r.options.Drained(before)
+}
+
+// lossesMeanwhile looks for losses once per interval: mappings may wake the recorder many times in one.
+func (r *recorder) lossesMeanwhile(now time.Time) error {
+	if now.Before(r.lossesAt) {
+		return nil
+	}
+	r.lossesAt = now.Add(r.interval)
+	return r.writeLosses()
 }
 
 // writeLosses puts a mark where events were lost.

@@ -46,6 +46,7 @@ type recorder struct {
 	flushGap time.Duration
 	syncGap  time.Duration // how often the output is brought onto the disk; 0: nobody sees to it
 	flushAt  time.Time
+	lossesAt time.Time      // when losses are looked for again
 	memoryAt time.Time      // when the memory controller is asked again
 	record   ringbuf.Record // reused
 
