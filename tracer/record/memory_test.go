@@ -93,9 +93,8 @@ func TestRereadsAreTheKernelsRefaults(t *testing.T) {
 	p := process(t, tl, int(tr.Header().CommandPID))
 	page := uint64(unix.Getpagesize())
 	within(t, "bytes read again", p.Reads.Again, refaults*page)
-	if p.Reads.Again < 2*60<<20 {
-		t.Errorf("60 MiB were read three times under a limit of 30 MiB, but only %d B again", p.Reads.Again)
-	}
+	// A few pages may stay from one time to the next: how many is the kernel's business, and in its count as well.
+	within(t, "bytes read again, of 60 MiB three times", p.Reads.Again, 2*60<<20)
 	if p.Counters == nil || !p.Counters.StorageKnown {
 		t.Fatalf("the block layer's count is not known: %+v", p.Counters)
 	}
