@@ -13,6 +13,7 @@ const volatile __u32 has_loop;              /* bpf_loop, 5.17 */
 /* CO-RE object only. */
 const volatile __u32 tell_wakers;           /* a waking says which interrupt it came from, see irq.h */
 const volatile __u32 has_task_pt_regs;      /* bpf_task_pt_regs, 5.15: there the task has a type */
+const volatile __u32 has_rdonly_cast;       /* bpf_rdonly_cast, 6.2 */
 const volatile __u32 switch_state_arg;      /* the index of prev_state in sched_switch's arguments, 0 is none */
 const volatile __u32 thread_size = 16384;   /* size of a kernel stack, where the helper is missing */
 

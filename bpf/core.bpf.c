@@ -12,9 +12,9 @@
 
 #include "events.h"
 #include "registers.h"
+#include "config.h"
 #include "kernel.h"
 #include "core_fixes.h"
-#include "config.h"
 #include "maps.h"
 #include "sched.h"
 #include "irq.h"

@@ -5,7 +5,7 @@
 
 static __always_inline cgroup_id cgroup_of(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	return LOAD(LOAD(LOAD(LOAD(task, cgroups), dfl_cgrp), kn), id);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -26,8 +26,8 @@ int process_fork(__u64 *ctx)
 static __always_inline void send_args(struct task_struct *task)
 {
 	struct scratch *scratch = take_scratch(PROBE_PROCESS);
-	unsigned long start = BPF_CORE_READ(task, mm, arg_start);
-	unsigned long end = BPF_CORE_READ(task, mm, arg_end);
+	unsigned long start = LOAD(LOAD(task, mm), arg_start);
+	unsigned long end = LOAD(LOAD(task, mm), arg_end);
 	struct event_args *event;
 	__u64 len;
 
@@ -56,7 +56,7 @@ int process_exec(__u64 *ctx)
 	file_id exe;
 	long len;
 
-	file_path(BPF_CORE_READ(bprm, file), &path);
+	file_path(LOAD(bprm, file), &path);
 	exe = name_path(&path, PROBE_PROCESS);
 	scratch = take_scratch(PROBE_PROCESS);
 	if (!scratch)
@@ -66,8 +66,8 @@ int process_exec(__u64 *ctx)
 	event->exe = exe;
 	event->cgroup = cgroup_of(task);
 	event->old_tid = ctx[1];
-	event->mount_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
-	len = bpf_probe_read_kernel_str(TAIL_OF(scratch, struct event_exec), TAIL_MAX, BPF_CORE_READ(bprm, filename));
+	event->mount_ns = mount_ns_of(task);
+	len = bpf_probe_read_kernel_str(TAIL_OF(scratch, struct event_exec), TAIL_MAX, LOAD(bprm, filename));
 	emit_with_tail(PROBE_PROCESS, scratch, sizeof(struct event_exec), len > 0 ? len - 1 : 0);
 	release_scratch(scratch);
 	if (want_args)
@@ -122,18 +122,18 @@ static __always_inline void send_cgroup(__u32 kind, struct cgroup *cgroup, const
 		return;
 	event = (void *)scratch->event;
 	fill_header(&event->header, kind, 0);
-	event->cgroup = BPF_CORE_READ(cgroup, kn, id);
+	event->cgroup = LOAD(LOAD(cgroup, kn), id);
 	if (kind == KIND_CGROUP) {
 		struct event_cgroup *made = (void *)event;
 
-		made->hierarchy = BPF_CORE_READ(cgroup, root, hierarchy_id);
+		made->hierarchy = LOAD(LOAD(cgroup, root), hierarchy_id);
 		made->reserved = 0;
 		len = bpf_probe_read_kernel_str(TAIL_OF(scratch, struct event_cgroup), TAIL_MAX, path);
 		emit_with_tail(PROBE_CGROUP, scratch, sizeof(struct event_cgroup), len > 0 ? len - 1 : 0);
 	} else {
 		event->target = target;
 		event->whole_process = whole_process;
-		event->hierarchy = BPF_CORE_READ(cgroup, root, hierarchy_id);
+		event->hierarchy = LOAD(LOAD(cgroup, root), hierarchy_id);
 		event->reserved = 0;
 		emit(PROBE_CGROUP, event, sizeof(*event));
 	}

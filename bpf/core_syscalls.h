@@ -15,13 +15,13 @@ static __always_inline void find_path(struct open_call *open, struct path *path)
 	} else {
 		bpf_probe_read_user(&first, sizeof(first), open->name);
 		if (first == '/') {
-			path->mnt = BPF_CORE_READ(task, fs, root.mnt);
-			path->dentry = BPF_CORE_READ(task, fs, root.dentry);
+			path->mnt = LOAD(LOAD(task, fs), root.mnt);
+			path->dentry = LOAD(LOAD(task, fs), root.dentry);
 			return;
 		}
 		if (open->dirfd == AT_FDCWD) {
-			path->mnt = BPF_CORE_READ(task, fs, pwd.mnt);
-			path->dentry = BPF_CORE_READ(task, fs, pwd.dentry);
+			path->mnt = LOAD(LOAD(task, fs), pwd.mnt);
+			path->dentry = LOAD(LOAD(task, fs), pwd.dentry);
 			return;
 		}
 		file = descriptor_file(open->dirfd);

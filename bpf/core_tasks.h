@@ -48,7 +48,7 @@ int read_tasks(__u64 *ctx)
 	event.minor_faults = task->min_flt;
 	event.major_faults = task->maj_flt;
 	event.cgroup = cgroup_of(task);
-	event.parent = BPF_CORE_READ(task, real_parent, tgid);
+	event.parent = LOAD(LOAD(task, real_parent), tgid);
 	event.state = state_letter(task);
 	event.kernel_thread = (task->flags & PF_KTHREAD) != 0;
 	bpf_core_read_str(event.comm, sizeof(event.comm), &task->comm);

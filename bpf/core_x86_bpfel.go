@@ -195,6 +195,7 @@ const (
 	CoreProgTimerExit          = "timer_exit"
 	CoreVarEvictedBlocks       = "evicted_blocks"
 	CoreVarHasLoop             = "has_loop"
+	CoreVarHasRdonlyCast       = "has_rdonly_cast"
 	CoreVarHasTaskPtRegs       = "has_task_pt_regs"
 	CoreVarOffsets             = "offsets"
 	CoreVarReaderWoken         = "reader_woken"
@@ -312,6 +313,7 @@ type CoreMapSpecs struct {
 type CoreVariableSpecs struct {
 	EvictedBlocks   *ebpf.VariableSpec `ebpf:"evicted_blocks"`
 	HasLoop         *ebpf.VariableSpec `ebpf:"has_loop"`
+	HasRdonlyCast   *ebpf.VariableSpec `ebpf:"has_rdonly_cast"`
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
@@ -375,6 +377,7 @@ func (m *CoreMaps) Close() error {
 type CoreVariables struct {
 	EvictedBlocks   *ebpf.Variable `ebpf:"evicted_blocks"`
 	HasLoop         *ebpf.Variable `ebpf:"has_loop"`
+	HasRdonlyCast   *ebpf.Variable `ebpf:"has_rdonly_cast"`
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`

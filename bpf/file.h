@@ -32,11 +32,19 @@ struct entry {
 	struct inode *inode;
 };
 
-/* One read, 24 ns, unless this kernel was built with its structs' fields in another order. */
+/* By a helper in one read, 24 ns, unless this kernel was built with its structs' fields in another order. */
 static __always_inline void read_entry(struct entry *entry, struct dentry *dentry)
 {
 	const __u32 begin = bpf_core_field_offset(struct dentry, d_parent);
 
+	if (has_rdonly_cast) {
+		entry->parent = LOAD(dentry, d_parent);
+		entry->hash = LOAD(dentry, d_name.hash);
+		entry->len = LOAD(dentry, d_name.len);
+		entry->name = LOAD(dentry, d_name.name);
+		entry->inode = LOAD(dentry, d_inode);
+		return;
+	}
 	if (bpf_core_field_offset(struct dentry, d_name) - begin == offsetof(struct entry, hash) &&
 	    bpf_core_field_offset(struct dentry, d_inode) - begin == offsetof(struct entry, inode)) {
 		bpf_probe_read_kernel(entry, sizeof(*entry), (void *)dentry + begin);
@@ -55,21 +63,26 @@ static __always_inline file_id identify(struct entry *entry, struct mount *mount
 	struct inode *inode = entry->inode;
 	__u64 h;
 
-	h = mix(0, (__u64)BPF_CORE_READ(inode, i_sb, s_dev) << 32 | BPF_CORE_READ(inode, i_generation));
-	h = mix(h, BPF_CORE_READ(inode, i_ino));
-	h = mix(h, (__u64)BPF_CORE_READ(mount, mnt_id) << 32 | entry->hash);
+	h = mix(0, (__u64)LOAD(LOAD(inode, i_sb), s_dev) << 32 | LOAD(inode, i_generation));
+	h = mix(h, LOAD(inode, i_ino));
+	h = mix(h, (__u64)LOAD(mount, mnt_id) << 32 | entry->hash);
 	read_entry(entry, entry->parent);
 	inode = entry->inode;
-	h = mix(h, BPF_CORE_READ(inode, i_ino));
+	h = mix(h, LOAD(inode, i_ino));
 	h = mix(h, entry->hash);
 	return h | 1;
+}
+
+static __always_inline __u32 mount_ns_of(struct task_struct *task)
+{
+	return LOAD(LOAD(LOAD(task, nsproxy), mnt_ns), ns.inum);
 }
 
 static __always_inline void enter_mount(struct scratch *scratch, struct mount *mount, struct dentry *dentry)
 {
 	scratch->mount = (__u64)mount;
 	scratch->dentry = (__u64)dentry;
-	bpf_core_read(&scratch->root, sizeof(scratch->root), &mount->mnt.mnt_root);
+	scratch->root = (__u64)LOAD(mount, mnt.mnt_root);
 }
 
 /* At the root of a mount, goes on at the place where it is mounted. Returns 0 at the root of all. */
@@ -79,10 +92,10 @@ static __always_inline int leave_mount(struct scratch *scratch)
 
 	if (scratch->dentry != scratch->root)
 		return 1;
-	parent = BPF_CORE_READ(from, mnt_parent);
+	parent = LOAD(from, mnt_parent);
 	if (parent == from)
 		return 0;
-	enter_mount(scratch, parent, BPF_CORE_READ(from, mnt_mountpoint));
+	enter_mount(scratch, parent, LOAD(from, mnt_mountpoint));
 	return 1;
 }
 
@@ -136,7 +149,7 @@ __noinline int send_path(__u64 dentry_address, __u64 mount_address, file_id id, 
 {
 	struct dentry *dentry = (void *)dentry_address;
 	struct mount *mount = (void *)mount_address;
-	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
+	struct inode *inode = LOAD(dentry, d_inode);
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct scratch *scratch;
 	struct event_path *event;
@@ -150,19 +163,19 @@ __noinline int send_path(__u64 dentry_address, __u64 mount_address, file_id id, 
 	event = (void *)scratch->event;
 	__builtin_memset(event, 0, sizeof(*event));
 	event->file = id;
-	event->inode = BPF_CORE_READ(inode, i_ino);
-	event->parent = BPF_CORE_READ(dentry, d_parent, d_inode, i_ino);
-	event->size = BPF_CORE_READ(inode, i_size);
-	event->device = BPF_CORE_READ(inode, i_sb, s_dev);
-	event->generation = BPF_CORE_READ(inode, i_generation);
-	event->mount_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
-	event->mode = BPF_CORE_READ(inode, i_mode);
-	if (BPF_CORE_READ(inode, i_sb, s_flags) & SB_NOUSER) {
+	event->inode = LOAD(inode, i_ino);
+	event->parent = LOAD(LOAD(LOAD(dentry, d_parent), d_inode), i_ino);
+	event->size = LOAD(inode, i_size);
+	event->device = LOAD(LOAD(inode, i_sb), s_dev);
+	event->generation = LOAD(inode, i_generation);
+	event->mount_ns = mount_ns_of(task);
+	event->mode = LOAD(inode, i_mode);
+	if (LOAD(LOAD(inode, i_sb), s_flags) & SB_NOUSER) {
 		event->flags = PATH_NONE;
 		scratch->used = 0;
 	} else {
 		event->flags = walk_path(scratch, dentry, mount);
-		if (BPF_CORE_READ(inode, i_nlink) == 0)
+		if (LOAD(inode, i_nlink) == 0)
 			event->flags |= PATH_UNLINKED;
 	}
 	fill_header(&event->header, KIND_PATH, 0);
@@ -176,8 +189,10 @@ __noinline int send_path(__u64 dentry_address, __u64 mount_address, file_id id, 
 /* Returns the id of what path leads to, and sends its path if that was not done before. */
 static __always_inline file_id name_path(struct path *path, enum probe_id probe)
 {
-	struct mount *mount = (void *)path->mnt - bpf_core_field_offset(struct mount, mnt);
+	const __u32 mnt = bpf_core_field_offset(struct mount, mnt);
+	struct mount *mount = (void *)path->mnt - mnt;
 	struct entry entry = {};
+	struct path addresses;
 	file_id id;
 
 	if (!path->dentry || !path->mnt)
@@ -186,19 +201,22 @@ static __always_inline file_id name_path(struct path *path, enum probe_id probe)
 	if (!entry.inode)
 		return 0;
 	id = identify(&entry, mount);
-	if (!bpf_map_lookup_elem(&paths_sent, &id))
-		send_path((__u64)path->dentry, (__u64)mount, id, probe);
+	if (bpf_map_lookup_elem(&paths_sent, &id))
+		return id;
+	/* To a global function, the verifier passes numbers, and no pointers of any type: read, they are numbers. */
+	bpf_probe_read_kernel(&addresses, sizeof(addresses), path);
+	send_path((__u64)addresses.dentry, (__u64)addresses.mnt - mnt, id, probe);
 	return id;
 }
 
 static __always_inline void file_path(struct file *file, struct path *path)
 {
-	if (bpf_core_field_offset(struct path, mnt) == 0 && bpf_core_field_offset(struct path, dentry) == 8) {
+	if (!has_rdonly_cast && bpf_core_field_offset(struct path, mnt) == 0 && bpf_core_field_offset(struct path, dentry) == 8) {
 		bpf_core_read(path, sizeof(*path), &file->f_path);
 		return;
 	}
-	path->mnt = BPF_CORE_READ(file, f_path.mnt);
-	path->dentry = BPF_CORE_READ(file, f_path.dentry);
+	path->mnt = LOAD(file, f_path.mnt);
+	path->dentry = LOAD(file, f_path.dentry);
 }
 
 /*

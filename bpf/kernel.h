@@ -176,6 +176,26 @@ struct open_how {
 
 #pragma clang attribute pop
 
+/* Gives an address a type (6.2, has_rdonly_cast). */
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
+
+/*
+ * A field of a struct that is at an address: by a load where the kernel lets an address be given a type, else by a
+ * helper, which takes 24 ns. Where no such struct is, both give zeros, or what is there.
+ */
+#define LOAD(address, field)                                                                       \
+	({                                                                                         \
+		typeof(address) at = (address);                                                    \
+		typeof(at->field) value;                                                           \
+		if (has_rdonly_cast) {                                                             \
+			at = bpf_rdonly_cast(at, bpf_core_type_id_kernel(typeof(*at)));            \
+			value = at->field;                                                         \
+		} else {                                                                           \
+			value = BPF_CORE_READ(at, field);                                          \
+		}                                                                                  \
+		value;                                                                             \
+	})
+
 /* include/linux/sched.h */
 #define PF_IO_WORKER 0x00000010
 #define PF_MEMALLOC 0x00000800 /* frees memory now: kswapd always, others in direct reclaim */

@@ -142,6 +142,7 @@ const (
 	PlainProgSysExit        = "sys_exit"
 	PlainVarEvictedBlocks   = "evicted_blocks"
 	PlainVarHasLoop         = "has_loop"
+	PlainVarHasRdonlyCast   = "has_rdonly_cast"
 	PlainVarHasTaskPtRegs   = "has_task_pt_regs"
 	PlainVarOffsets         = "offsets"
 	PlainVarReaderWoken     = "reader_woken"
@@ -228,6 +229,7 @@ type PlainMapSpecs struct {
 type PlainVariableSpecs struct {
 	EvictedBlocks   *ebpf.VariableSpec `ebpf:"evicted_blocks"`
 	HasLoop         *ebpf.VariableSpec `ebpf:"has_loop"`
+	HasRdonlyCast   *ebpf.VariableSpec `ebpf:"has_rdonly_cast"`
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
@@ -285,6 +287,7 @@ func (m *PlainMaps) Close() error {
 type PlainVariables struct {
 	EvictedBlocks   *ebpf.Variable `ebpf:"evicted_blocks"`
 	HasLoop         *ebpf.Variable `ebpf:"has_loop"`
+	HasRdonlyCast   *ebpf.Variable `ebpf:"has_rdonly_cast"`
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`

@@ -68,6 +68,7 @@ func readFacts(types *btf.Spec) kernelFacts {
 	return kernelFacts{
 		TaskPtRegs:  hasOwnTypes() && hasHelper(types, "BPF_FUNC_task_pt_regs"), // it returns what the kernel has a type of
 		Loop:        hasHelper(types, "BPF_FUNC_loop"),
+		RdonlyCast:  hasOwnTypes() && hasFunction(types, "bpf_rdonly_cast"),
 		SwitchState: switchStateIndex(types),
 
 		RingLockSleeps: ringLockSleeps(types),
@@ -85,6 +86,11 @@ func hasHelper(types *btf.Spec, name string) bool {
 		}
 	}
 	return false
+}
+
+func hasFunction(types *btf.Spec, name string) bool {
+	var function *btf.Func
+	return types.TypeByName(name, &function) == nil
 }
 
 // switchStateIndex looks for prev_state as the last argument of sched_switch: (preempt, prev, next,

@@ -134,6 +134,7 @@ func (l *loader) configureCore(spec *ebpf.CollectionSpec) error {
 	return errors.Join(set(spec, map[string]any{
 		"tell_wakers":      flag(l.options.Idle),
 		"has_task_pt_regs": flag(l.kernel.plan.Facts.TaskPtRegs),
+		"has_rdonly_cast":  flag(l.kernel.plan.Facts.RdonlyCast),
 		"switch_state_arg": uint32(l.kernel.plan.Facts.SwitchState),
 		"thread_size":      uint32(max(16384, os.Getpagesize())),
 	}), setOffsets(spec, false))

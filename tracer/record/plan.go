@@ -29,6 +29,7 @@ type plan struct {
 type kernelFacts struct {
 	TaskPtRegs  bool // the helper bpf_task_pt_regs (5.15)
 	Loop        bool // the helper bpf_loop (5.17)
+	RdonlyCast  bool // the function bpf_rdonly_cast (6.2)
 	SwitchState int  // index of prev_state among sched_switch's arguments (5.18), or 0
 
 	RingLockSleeps bool // on PREEMPT_RT

@@ -41,6 +41,9 @@ func (p *plan) planProgram(spec *ebpf.ProgramSpec) (*programPlan, error) {
 	if err := p.relocate(instructions, types); err != nil {
 		return nil, err
 	}
+	if err := p.resolveCalls(instructions); err != nil {
+		return nil, err
+	}
 	if spec.Type == ebpf.Tracing {
 		var err error
 		if planned.Target, err = p.target(spec); err != nil {
@@ -88,6 +91,32 @@ func (p *plan) relocate(instructions asm.Instructions, own *btf.Builder) error {
 		if err := fixups[i].Apply(places[i]); err != nil {
 			return fmt.Errorf("%s: %w", relocations[i], err)
 		}
+	}
+	return nil
+}
+
+// resolveCalls puts in the numbers of the kernel's functions that are called (kfuncs). Where the kernel has none of the
+// name, the call is in a branch that is not taken, but even there it must be one that the verifier knows of.
+func (p *plan) resolveCalls(instructions asm.Instructions) error {
+	for i := range instructions {
+		in := &instructions[i]
+		if !in.IsKfuncCall() {
+			continue
+		}
+		types, err := p.kernelTypes()
+		if err != nil {
+			return err
+		}
+		var function *btf.Func
+		if !p.Facts.RdonlyCast || types.TypeByName("bpf_rdonly_cast", &function) != nil {
+			*in = asm.FnGetSmpProcessorId.Call().WithMetadata(in.Metadata)
+			continue
+		}
+		id, err := types.TypeID(function)
+		if err != nil {
+			return err
+		}
+		in.Constant, in.Offset = int64(id), 0
 	}
 	return nil
 }
