@@ -63,6 +63,11 @@ type CorePageBlock struct {
 	Reserved uint32
 }
 
+type CorePathSet struct {
+	_      structs.HostLayout
+	Newest [4]uint64
+}
+
 type CoreReadRun struct {
 	_        structs.HostLayout
 	Busy     uint32
