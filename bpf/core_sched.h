@@ -29,7 +29,7 @@ static __always_inline __u32 sleeping_syscall(struct task_struct *task, int *com
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return NO_SYSCALL;
 	if (has_task_pt_regs) {
-		struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+		struct pt_regs *regs = saved_registers(task);
 
 		nr = REG_SYSCALL(regs);
 		*compat = REG_IS_COMPAT(regs);

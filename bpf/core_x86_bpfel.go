@@ -106,7 +106,8 @@ type CoreSchedRing struct {
 	NotedFull   uint64
 	NotedNested uint64
 	Busy        uint32
-	Reserved    [17]uint32
+	Untold      uint32
+	Reserved    [16]uint32
 	Tail        uint64
 	ReaderLine  [15]uint64
 	Words       [65536]uint64
@@ -204,6 +205,7 @@ const (
 	CoreVarHasTaskPtRegs       = "has_task_pt_regs"
 	CoreVarOffsets             = "offsets"
 	CoreVarReaderWoken         = "reader_woken"
+	CoreVarRegistersOffset     = "registers_offset"
 	CoreVarSignalFromSched     = "signal_from_sched"
 	CoreVarSwitchStateArg      = "switch_state_arg"
 	CoreVarSysExitWants        = "sys_exit_wants"
@@ -322,6 +324,7 @@ type CoreVariableSpecs struct {
 	HasTaskPtRegs   *ebpf.VariableSpec `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.VariableSpec `ebpf:"offsets"`
 	ReaderWoken     *ebpf.VariableSpec `ebpf:"reader_woken"`
+	RegistersOffset *ebpf.VariableSpec `ebpf:"registers_offset"`
 	SignalFromSched *ebpf.VariableSpec `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.VariableSpec `ebpf:"switch_state_arg"`
 	SysExitWants    *ebpf.VariableSpec `ebpf:"sys_exit_wants"`
@@ -386,6 +389,7 @@ type CoreVariables struct {
 	HasTaskPtRegs   *ebpf.Variable `ebpf:"has_task_pt_regs"`
 	Offsets         *ebpf.Variable `ebpf:"offsets"`
 	ReaderWoken     *ebpf.Variable `ebpf:"reader_woken"`
+	RegistersOffset *ebpf.Variable `ebpf:"registers_offset"`
 	SignalFromSched *ebpf.Variable `ebpf:"signal_from_sched"`
 	SwitchStateArg  *ebpf.Variable `ebpf:"switch_state_arg"`
 	SysExitWants    *ebpf.Variable `ebpf:"sys_exit_wants"`

@@ -162,6 +162,11 @@ struct linux_binprm {
 	const char *filename;
 };
 
+/* For its first field: it is the number that a field of another struct is read as. */
+struct timespec64 {
+	__s64 tv_sec;
+};
+
 struct seq_file;
 
 struct bpf_iter_meta {

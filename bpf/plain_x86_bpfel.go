@@ -79,7 +79,8 @@ type PlainSchedRing struct {
 	NotedFull   uint64
 	NotedNested uint64
 	Busy        uint32
-	Reserved    [17]uint32
+	Untold      uint32
+	Reserved    [16]uint32
 	Tail        uint64
 	ReaderLine  [15]uint64
 	Words       [65536]uint64

@@ -50,7 +50,8 @@ struct sched_ring {
 	__u64 lost_full, lost_nested;   /* in all */
 	__u64 noted_full, noted_nested; /* of these, told to the reader */
 	__u32 busy;
-	__u32 reserved[17];
+	__u32 untold; /* of these, some are not told yet */
+	__u32 reserved[16];
 	/* The reader's. On a cache line of its own. */
 	__u64 tail;
 	__u64 reader_line[15];
@@ -84,6 +85,7 @@ static __noinline int put_loss_notes(struct sched_ring *ring)
 {
 	if (!ring)
 		return 0;
+	ring->untold = 0;
 	if (ring->lost_full != ring->noted_full) {
 		put_word(ring, note(NOTE_LOST, ring->lost_full - ring->noted_full));
 		ring->noted_full = ring->lost_full;
@@ -115,31 +117,34 @@ static __always_inline void sched_event(enum word_kind kind, __u32 tid, __u32 st
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct sched_ring *ring = bpf_map_lookup_elem(&sched_rings, &cpu);
-	__u64 now, head;
+	__u64 now, last, head;
 
 	if (!ring)
 		return;
 	/* The waking of the current task itself may be interrupted by another. */
 	if (ring->busy) {
 		ring->lost_nested++;
+		ring->untold = 1;
 		return;
 	}
 	*(volatile __u32 *)&ring->busy = 1;
 	head = ring->head;
 	if (head + WORDS_PER_EVENT - *(volatile __u64 *)&ring->tail > SCHED_RING_WORDS) {
 		ring->lost_full++;
+		ring->untold = 1;
 		*(volatile __u32 *)&ring->busy = 0;
 		return;
 	}
 	now = bpf_ktime_get_boot_ns() >> 3;
-	if (!ring->last_time || ring->lost_full != ring->noted_full || ring->lost_nested != ring->noted_nested) {
-		put_loss_notes(ring);
-		/* The switch that said who runs was lost, or came before the first word. */
-		put_word(ring, note(NOTE_CURRENT, current));
-		ring->last_time = 0;
-	}
-	if (now - ring->last_time > WORD_TIME_MASK)
+	last = ring->last_time;
+	if (__builtin_expect(!last || now - last > WORD_TIME_MASK || *(volatile __u32 *)&ring->untold, 0)) {
+		if (!last || ring->untold) {
+			put_loss_notes(ring);
+			/* The switch that said who runs was lost, or came before the first word. */
+			put_word(ring, note(NOTE_CURRENT, current));
+		}
 		put_word(ring, (__u64)WORD_TIME << 61 | now);
+	}
 	ring->last_time = now;
 	if (about)
 		put_word(ring, about);
