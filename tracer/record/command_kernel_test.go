@@ -124,6 +124,15 @@ func TestSignalsAreForwarded(t *testing.T) {
 	readWhole(t, o.Output)
 }
 
+// TestCommandKeepsItsTimers: the recorder lets its own timers be late, and a process inherits that from who starts it.
+func TestCommandKeepsItsTimers(t *testing.T) {
+	const slack = "/proc/self/timerslack_ns"
+	_, r := runWhole(t, record.Options{Command: []string{"sh", "-c", "sleep 0.2; exec cat " + slack}})
+	if want := string(must1(exec.Command("cat", slack).Output())); r.stdout != want {
+		t.Errorf("the command's timers may be late by %q ns, %q without a recorder", r.stdout, want)
+	}
+}
+
 // TestKilledThroughRecorder sends SIGTERM to the recorder of a command that doesn't handle it.
 func TestKilledThroughRecorder(t *testing.T) {
 	ready := t.TempDir() + "/ready"
