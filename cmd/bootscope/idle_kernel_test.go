@@ -321,7 +321,9 @@ func (r *idleJSON) check(t *testing.T, loads []*loadProcess) {
 	for _, f := range r.Findings {
 		found[fmt.Sprint(f.ID, " ", f.PID)] = true
 	}
-	if poll := fmt.Sprint("polling-loop ", loads[2].cmd.Process.Pid); !found[poll] {
-		t.Errorf("there is no finding %s", poll)
+	// On one CPU with hog and redraw it may get its turn at the rate of redraw only, which is taken for a display's.
+	poll := loads[2].cmd.Process.Pid
+	if !found[fmt.Sprint("polling-loop ", poll)] && !found[fmt.Sprint("periodic-wakeup ", poll)] {
+		t.Errorf("there is no finding of polling or of periodic wake-ups of %d", poll)
 	}
 }
