@@ -103,14 +103,15 @@ func printTotal(w io.Writer, file string) error {
 	lines.Buffer(nil, 16<<20)
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Split(lines.Text(), "\t")
-		if len(words) != 4 || resultOf(words[0]) == 0 {
+		how := resultOf(words[0])
+		if how == 0 || len(words) != 4 {
 			return fmt.Errorf("%s:%d: %q is no result", file, n, lines.Text())
 		}
 		output, err := strconv.Unquote(words[3])
 		if err != nil {
 			return fmt.Errorf("%s:%d: the output is not quoted: %w", file, n, err)
 		}
-		all.add(testName{words[1], words[2]}, outcome{result: resultOf(words[0]), output: output})
+		all.add(testName{words[1], words[2]}, outcome{result: how, output: output})
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%s: %w", file, err)

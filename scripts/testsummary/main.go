@@ -76,7 +76,7 @@ func goTest(w io.Writer, args []string, logs bool) (results, error) {
 	all, err := s.finish(), errors.Join(readErr, copyErr)
 	if waitErr := cmd.Wait(); waitErr != nil && all.counts().failed == 0 {
 		err = errors.Join(err, fmt.Errorf("go test: %w, though no test failed", waitErr))
-		all.add(testName{test: "go test"}, outcome{result: failed, output: waitErr.Error() + "\n"})
+		all.add(testName{test: "go test"}, outcome{failed, waitErr.Error() + "\n", true})
 	}
 	return all, err
 }
