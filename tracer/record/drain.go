@@ -189,7 +189,7 @@ func (r *recorder) writeLosses() error {
 
 // end detaches, drains what is left and completes the file.
 func (r *recorder) end(reason string, exitStatus *int) error {
-	if err := errors.Join(r.writeTasksAtEnd(), r.writeMemory(event.MemoryAtEnd)); err != nil {
+	if err := errors.Join(r.writeTasks(event.TaskAtEnd), r.writeMemory(event.MemoryAtEnd)); err != nil {
 		return err
 	}
 	if err := errors.Join(r.drainMappings(), r.followCPUs()); err != nil {

@@ -68,7 +68,7 @@ func readFacts(types *btf.Spec) kernelFacts {
 	return kernelFacts{
 		TaskPtRegs:  hasOwnTypes() && hasHelper(types, "BPF_FUNC_task_pt_regs"), // it returns what the kernel has a type of
 		Loop:        hasHelper(types, "BPF_FUNC_loop"),
-		RdonlyCast:  hasOwnTypes() && hasFunction(types, "bpf_rdonly_cast"),
+		RdonlyCast:  hasOwnTypes() && hasFunction(types, rdonlyCast),
 		SwitchState: switchStateIndex(types),
 
 		RingLockSleeps: ringLockSleeps(types),
@@ -87,6 +87,9 @@ func hasHelper(types *btf.Spec, name string) bool {
 	}
 	return false
 }
+
+// rdonlyCast is the one function of the kernel that the programs call.
+const rdonlyCast = "bpf_rdonly_cast"
 
 func hasFunction(types *btf.Spec, name string) bool {
 	var function *btf.Func

@@ -103,14 +103,17 @@ func (p *plan) resolveCalls(instructions asm.Instructions) error {
 		if !in.IsKfuncCall() {
 			continue
 		}
+		if !p.Facts.RdonlyCast {
+			*in = asm.FnGetSmpProcessorId.Call().WithMetadata(in.Metadata)
+			continue
+		}
 		types, err := p.kernelTypes()
 		if err != nil {
 			return err
 		}
 		var function *btf.Func
-		if !p.Facts.RdonlyCast || types.TypeByName("bpf_rdonly_cast", &function) != nil {
-			*in = asm.FnGetSmpProcessorId.Call().WithMetadata(in.Metadata)
-			continue
+		if err := types.TypeByName(rdonlyCast, &function); err != nil {
+			return err
 		}
 		id, err := types.TypeID(function)
 		if err != nil {

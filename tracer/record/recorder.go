@@ -218,5 +218,5 @@ func (r *recorder) begin(writer *tracefile.Writer) error {
 	if err := r.writeMemory(event.MemoryAtStart); err != nil {
 		return err
 	}
-	return r.writeTasksAtStart()
+	return r.writeTasks(event.TaskAtStart)
 }

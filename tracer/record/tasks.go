@@ -88,21 +88,21 @@ func (r *recorder) tasks() ([]*event.Task, error) {
 	return append(tasks, others...), err
 }
 
-// writeTasksAtStart writes all threads with the names of their programs, and what these have mapped.
-func (r *recorder) writeTasksAtStart() error {
+// writeTasks writes all threads, and of those at the start what their programs are called and have mapped.
+func (r *recorder) writeTasks(phase event.TaskPhase) error {
 	tasks, err := r.tasks()
 	if err != nil {
 		return err
 	}
 	names := map[uint32][]byte{} // of processes; those of the kernel have none
 	for _, t := range tasks {
-		if _, known := names[t.PID]; !known && t.KernelThread == 0 {
+		if _, known := names[t.PID]; phase == event.TaskAtStart && !known && t.KernelThread == 0 {
 			names[t.PID] = system.ProgramOf(int(t.PID), !r.options.NoArgs)
 			if err := r.writeMappings(t.PID); err != nil {
 				return err
 			}
 		}
-		t.Phase = uint8(event.TaskAtStart)
+		t.Phase = uint8(phase)
 		t.SetTail(names[t.PID])
 		if err := r.writer.Event(t); err != nil {
 			return err
@@ -116,19 +116,4 @@ func (r *recorder) writeMappings(pid uint32) error {
 		return nil
 	}
 	return system.ReadMappings(pid, func(e *event.Mapping) error { return r.writer.Event(e) })
-}
-
-// writeTasksAtEnd writes what the threads that are left have used by now.
-func (r *recorder) writeTasksAtEnd() error {
-	tasks, err := r.tasks()
-	if err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		t.Phase = uint8(event.TaskAtEnd)
-		if err := r.writer.Event(t); err != nil {
-			return err
-		}
-	}
-	return nil
 }
