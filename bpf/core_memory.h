@@ -11,7 +11,7 @@ static __always_inline void find_caller(struct page_caller *caller)
 
 	caller->syscall = NO_SYSCALL;
 	caller->flags = 0;
-	if (BPF_CORE_READ(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) {
+	if (LOAD(task, flags) & (PF_KTHREAD | PF_IO_WORKER)) {
 		caller->flags = READ_KERNEL_THREAD;
 		return;
 	}
@@ -44,7 +44,7 @@ SEC("tracepoint/filemap/mm_filemap_delete_from_page_cache")
 int page_deleted(void *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	int by_reclaim = (BPF_CORE_READ(task, flags) & PF_MEMALLOC) != 0;
+	int by_reclaim = (LOAD(task, flags) & PF_MEMALLOC) != 0;
 	struct page_caller caller;
 	struct block_walk walk = {};
 	struct pages pages;
@@ -74,10 +74,10 @@ static __always_inline void send_reclaim(enum reclaim_phase phase, enum reclaim_
 
 	bpf_probe_read_kernel(&state, sizeof(state), (void *)css + bpf_core_field_offset(struct css_set, subsys) +
 							     memory * sizeof(state));
-	cgroup = BPF_CORE_READ(state, cgroup);
+	cgroup = LOAD(state, cgroup);
 	fill_header(&event.header, KIND_RECLAIM, 0);
-	event.cgroup = BPF_CORE_READ(cgroup, kn, id);
-	event.hierarchy = BPF_CORE_READ(cgroup, root, hierarchy_id);
+	event.cgroup = LOAD(LOAD(cgroup, kn), id);
+	event.hierarchy = LOAD(LOAD(cgroup, root), hierarchy_id);
 	event.pages = pages;
 	event.phase = phase;
 	event.kind = kind;

@@ -12,8 +12,8 @@
 #define PATH_COMPONENTS 64
 
 /*
- * The files whose paths were sent last, in sets of four (of 512 KiB): a hash map took 30 ns for a look, and the start 4 ms
- * to make. What falls out of its set is sent again, which costs a record. Two CPUs may send a path at once.
+ * The files whose paths were sent last, in sets of four (512 KiB in all): a hash map took 30 ns for a look, and five
+ * times the memory. What falls out of its set is sent again, which costs a record. Two CPUs may send a path at once.
  */
 #define PATH_SETS 16384
 
